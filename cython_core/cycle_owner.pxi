@@ -143,10 +143,8 @@ cdef class LockedPlaces:
     """
 
     cdef cnp.ndarray positions
+    cdef readonly size_t address
 
     def __cinit__(self, positions):
         self.positions = np.array(positions, dtype=float)
-
-    @property
-    def address(self) -> int:
-        return <size_t> cnp.PyArray_DATA(self.positions)
+        self.address = <size_t> cnp.PyArray_DATA(self.positions)

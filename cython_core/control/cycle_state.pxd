@@ -288,7 +288,7 @@ cdef inline void write_error(ControlCycle* cycle, int before, const double* desi
     write_last(&cycle.error, cycle.parts.n, before, cycle.parts.scratch)
 
 
-cdef inline bint is_watched(const ControlCycle* cycle, int one, int other) noexcept nogil:
+cdef inline bint any_is_watched(const ControlCycle* cycle, int one, int other) noexcept nogil:
     return (cycle.output.is_watched(cycle.output.loop, one)
             or cycle.output.is_watched(cycle.output.loop, other))
 
@@ -306,9 +306,9 @@ cdef inline void show(ControlCycle* cycle) noexcept nogil:
     if sec == 0 and nanosec == 0:
         time = cycle.output.ros_time(cycle.output.loop)
         sec, nanosec = <int32_t> (time // SECOND), <uint32_t> (time % SECOND)
-    if is_watched(cycle, OUTPUT_DESIRED, OUTPUT_ERROR):
+    if any_is_watched(cycle, OUTPUT_DESIRED, OUTPUT_ERROR):
         show_joints(cycle, sec, nanosec)
-    if c.task.cartesian.law.link >= 0 and is_watched(cycle, OUTPUT_POSE, OUTPUT_TWIST):
+    if c.task.cartesian.law.link >= 0 and any_is_watched(cycle, OUTPUT_POSE, OUTPUT_TWIST):
         show_end_effector(cycle, sec, nanosec)
 
 

@@ -90,9 +90,9 @@ cdef inline bint is_bounded(Py_ssize_t count, const double* x) noexcept nogil:
     return isfinite(total)
 
 
-cdef inline Py_ssize_t integrate(const ShadowSettings* settings, Py_ssize_t n, double duration,
-                                 const double* state, const double* torque, double* scratch,
-                                 double* predicted) noexcept nogil:
+cdef inline Py_ssize_t state_after(const ShadowSettings* settings, Py_ssize_t n, double duration,
+                                   const double* state, const double* torque, double* scratch,
+                                   double* predicted) noexcept nogil:
     """Position and velocity (2, n), ``duration`` [s] after a state (2, n) under a constant torque.
 
     The simulator's time step is fixed. It takes the number of steps nearest to the duration; the
@@ -209,8 +209,8 @@ cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicte
     dynamics fails.
     """
     cdef Py_ssize_t n = shadow.n
-    cdef Py_ssize_t failure = integrate(shadow.settings, n, duration, shadow.state, shadow.assumed,
-                                        shadow.scratch, predicted)
+    failure = state_after(shadow.settings, n, duration, shadow.state, shadow.assumed,
+                          shadow.scratch, predicted)
     if failure == NOT_FINITE:
         return note_restart(shadow, RESTART_BEYOND_BOUNDS, -1, 0.0)
     if failure > 0:

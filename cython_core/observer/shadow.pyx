@@ -65,6 +65,7 @@ cdef class Snapshot:
     """
 
     cdef ShadowSettings settings
+    cdef readonly size_t address       # for the request ``use_settings``
     cdef MessageMemory memory
     cdef tuple owned
     cdef Py_ssize_t n
@@ -74,7 +75,7 @@ cdef class Snapshot:
         cdef ShadowSettings* s = &self.settings
         cdef MessageMemory memory = MessageMemory()
         cdef Py_ssize_t n = simulator.model.n
-        self.n = n
+        self.n, self.address = n, <size_t> s
         self.memory, self.owned = memory, (simulator, simulator._interface)
         s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1],
                                                                        SIMULATOR_INTERFACE)
@@ -90,11 +91,6 @@ cdef class Snapshot:
             memory.copy(joints["effort_gain"], n), memory.copy(joints["hides_gravity"], n))
         s.begin, s.end = memory.copy(joints["begin"], n), memory.copy(joints["end"], n)
 
-    @property
-    def address(self) -> int:
-        """For the request ``use_settings``."""
-        return <size_t> &self.settings
-
 
 cdef class StateBuffer:
     """A ring buffer to which a shadow in a loop writes states of n joints, and from which Python
@@ -102,17 +98,13 @@ cdef class StateBuffer:
     """
 
     cdef StateRing ring
+    cdef readonly size_t address       # for the request ``collect``
     cdef Memory memory
 
     def __cinit__(self, Py_ssize_t n, Py_ssize_t capacity):
-        self.memory = Memory()
+        self.memory, self.address = Memory(), <size_t> &self.ring
         self.ring.capacity, self.ring.width = capacity, 1 + 3 * n
         self.ring.rows = self.memory.doubles(capacity * self.ring.width)
-
-    @property
-    def address(self) -> int:
-        """For the request ``collect``."""
-        return <size_t> &self.ring
 
     def take(self):
         """Return the oldest state, (1 + 3 n,): time [s], position, velocity and joint torque; or

@@ -72,6 +72,7 @@ cdef class Snapshot:
     """
 
     cdef SimulatorSettings settings
+    cdef readonly size_t address       # for the request ``use_settings``
     cdef Memory memory
     cdef tuple owned
 
@@ -81,7 +82,8 @@ cdef class Snapshot:
         model = simulator.model
         n = model.n
         cdef Memory memory = Memory()
-        self.memory, self.owned = memory, (simulator, simulator._interface)
+        self.memory, self.address = memory, <size_t> s
+        self.owned = (simulator, simulator._interface)
         s.simulator = <const SimulatorInterface*> PyCapsule_GetPointer(self.owned[1],
                                                                        SIMULATOR_INTERFACE)
         noise = settings.noise
@@ -108,24 +110,16 @@ cdef class Snapshot:
         s.drive_speed, s.drive_acceleration = (
             memory.copy(drive_speed, n), memory.copy(drive_acceleration, n))
 
-    @property
-    def address(self) -> int:
-        """For the request ``use_settings``."""
-        return <size_t> &self.settings
-
 
 cdef class StepRequest:
     """The payload of the request ``step``; ``time``: simulation time after the steps [ns]."""
 
     cdef Steps steps
+    cdef readonly size_t address
 
     def __cinit__(self, int64_t count):
         """Request ``count`` integration steps."""
-        self.steps.count = count
-
-    @property
-    def address(self) -> int:
-        return <size_t> &self.steps
+        self.steps.count, self.address = count, <size_t> &self.steps
 
     @property
     def time(self) -> int:
