@@ -47,11 +47,9 @@ cdef inline void begin_message(Refusals* refusals, int input, const IncomingMess
     open_message(r, incoming.data, incoming.size)
 
 
-cdef inline void refuse(Refusals* refusals, int reason, int field, int32_t which,
-                        const void* value) noexcept nogil:
-    """Refuse the current message for a MessageFault or a ContentFault; value: 32 bytes."""
-    cdef double[4] v
-    memcpy(v, value, sizeof(v))
+cdef inline void refuse(Refusals* refusals, int reason, int field, int32_t which, double a,
+                        double b, double c, double d) noexcept nogil:
+    """Refuse the current message for a MessageFault or a ContentFault."""
     refusals.count += 1
     if refusals.now - refusals.since >= REPORT_PERIOD:
         refusals.since, refusals.reported = refusals.now, 0
@@ -61,21 +59,17 @@ cdef inline void refuse(Refusals* refusals, int reason, int field, int32_t which
     # decoded in message_faults.py
     record_values(refusals.output, REFUSED,
                   refusals.input | reason << 4 | field << 12 | (which + 1) << 18, refusals.now,
-                  v[0], v[1], v[2], v[3], 0)
+                  a, b, c, d, 0)
 
 
 cdef inline void refuse_reader(Refusals* refusals, const Reader* r) noexcept nogil:
     """Refuse the current message for the fault that its reader has found."""
-    cdef double[4] value
-    value[0], value[1], value[2], value[3] = refusals.size, r.claimed, r.expected, 0.0
-    refuse(refusals, r.fault, r.field, r.which, value)
+    refuse(refusals, r.fault, r.field, r.which, refusals.size, r.claimed, r.expected, 0.0)
 
 
 cdef inline void refuse_figure(Refusals* refusals, int reason, int field, int32_t which,
                                double figure, double bound) noexcept nogil:
-    cdef double[4] value
-    value[0], value[1], value[2], value[3] = figure, bound, 0.0, 0.0
-    refuse(refusals, reason, field, which, value)
+    refuse(refusals, reason, field, which, figure, bound, 0.0, 0.0)
 
 
 cdef inline bint within(Refusals* refusals, int field, int32_t which, double figure,
@@ -109,11 +103,11 @@ cdef inline bint read_efforts(Refusals* refusals, Reader* r, int32_t n, double b
 
 cdef inline void refuse_name(Refusals* refusals, int reason, int field,
                              const Text* text) noexcept nogil:
-    cdef char[32] value
+    cdef double[4] value               # its characters
     memset(value, 0, sizeof(value))
     if text.data != NULL:
         memcpy(value, text.data, min(text.length, sizeof(value)))
-    refuse(refusals, reason, field, -1, value)
+    refuse(refusals, reason, field, -1, value[0], value[1], value[2], value[3])
 
 
 cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links, int32_t meant,
@@ -147,9 +141,11 @@ cdef inline int32_t read_wrench(Refusals* refusals, Reader* r, JointNames* links
 cdef inline void refuse_joints(Refusals* refusals, int reason, int field, const int32_t* index,
                                int32_t n) noexcept nogil:
     """Refuse the current message because it lacks joints: those with a negative index (n,)."""
-    cdef uint64_t[4] value
-    memset(value, 0, sizeof(value))
+    cdef uint64_t[4] bits
+    cdef double[4] value
+    memset(bits, 0, sizeof(bits))
     for i in range(min(n, 256)):
         if index[i] < 0:
-            value[i // 64] |= <uint64_t> 1 << (i % 64)
-    refuse(refusals, reason, field, -1, value)
+            bits[i // 64] |= <uint64_t> 1 << (i % 64)
+    memcpy(value, bits, sizeof(value))
+    refuse(refusals, reason, field, -1, value[0], value[1], value[2], value[3])
