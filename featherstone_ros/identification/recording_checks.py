@@ -77,6 +77,8 @@ def require_motion_enough(
             f"the arm is at rest: no joint is faster than {MOVING_SPEED:g} rad/s or m/s over more "
             f"than {MOVING_RANGE:g} rad or m; {ADVICE}"
         )
+    if beyond := efforts_beyond_limits(model, recordings):
+        raise IdentificationError(" ".join(beyond))
     _refuse_saturation(model, recordings)
 
 
@@ -137,18 +139,15 @@ def clipped_efforts(joints: Sequence[str], recordings: Sequence[Recording]) -> l
     ]
 
 
-def efforts_beyond_limits(model: Model, recording: Recording) -> list[str]:
+def efforts_beyond_limits(model: Model, recordings: Sequence[Recording]) -> list[str]:
     """Name the joints whose effort is often far beyond the limit: it is no torque of theirs."""
-    told = []
-    for name, effort, limit in zip(
-        model.joint_names, np.abs(recording.effort.T), model.effort_limit, strict=True
-    ):
-        if limit > 0.0 and (effort > TOO_STRONG * limit).mean() > SATURATED:
-            told.append(
-                f"{name}: its effort comes to {effort.max():.4g}, its limit is {limit:g}: another "
-                f"unit, or a motor's current (drives.{name}.effort: current)?"
-            )
-    return told
+    every = np.abs(np.concatenate([recording.effort for recording in recordings])).T
+    return [
+        f"{name}: its effort comes to {effort.max():.4g}, its limit is {limit:g}: another unit, or "
+        f"a motor's current (drives.{name}.effort: current)?"
+        for name, effort, limit in zip(model.joint_names, every, model.effort_limit, strict=True)
+        if limit > 0.0 and (effort > TOO_STRONG * limit).mean() > SATURATED
+    ]
 
 
 def _clipped(recordings: Sequence[Recording]) -> NDArray[np.bool_]:
