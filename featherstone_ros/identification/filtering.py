@@ -17,12 +17,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import IdentificationError
-from featherstone_ros.identification.recording import (
-    PAUSE,
-    PAUSE_PERIODS,
-    Recording,
-    interpolated,
-)
+from featherstone_ros.identification.recording import Recording, interpolated, pause
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
 
 FEWEST = 3  # samples that determine a period
@@ -63,8 +58,7 @@ def clean(recording: Recording) -> Cleaned:
         raise IdentificationError(
             f"the recording is too short: {len(time)} joint states with times of their own"
         )
-    pause = max(PAUSE, PAUSE_PERIODS * float(np.median(steps)))
-    ends = np.flatnonzero(steps > pause) + 1
+    ends = np.flatnonzero(steps > pause(steps)) + 1
     if len(ends):
         plural = "s" * (len(ends) > 1)
         notes.append(f"{len(ends)} pause{plural}, {steps.max():.3g} s at most: treated separately")

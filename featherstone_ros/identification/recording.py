@@ -20,7 +20,7 @@ Nanoseconds: TypeAlias = NDArray[np.int64]
 
 FIELDS = ("position", "velocity", "effort")  # of joint states
 UNCHANGED = 1e-9  # share of its size by which a constant effort differs
-PAUSE, PAUSE_PERIODS = 0.1, 3.5  # a longer one [s and periods] is not interpolated over
+PAUSE, PAUSE_PERIODS = 0.1, 3.5  # [s and periods] from which two states are apart by a pause
 HELD_OUT = 2 / 3  # share of the time after which a recording is held out
 # RMS by which positions of one motion, driven twice, differ: [rad or m], or as a share of their
 # deviation from their means, which is 1.4 for two motions that have nothing in common.
@@ -134,6 +134,11 @@ class Recording:
                 f"{', '.join(self.joint_names)}"
             )
         return replace(self, effort=self.effort * [gains.get(n, 1.0) for n in self.joint_names])
+
+
+def pause(steps: Floats) -> float:
+    """Return the time between two states beyond which nothing is interpolated, by all those [s]."""
+    return max(PAUSE, PAUSE_PERIODS * float(np.median(steps)))
 
 
 def interpolated(at: Floats, time: Floats, values: Floats) -> Floats:
@@ -338,11 +343,11 @@ def _at_times_of(whole: JointStates, part: JointStates, names: Sequence[str]) ->
     clocks = [group.stamp if stamped else group.received for group in (whole, part)]
     at, times = ((clock - clocks[0][0]) * 1e-9 for clock in clocks)
     times, first = np.unique(times, return_index=True)
-    pause = max(PAUSE, PAUSE_PERIODS * float(np.median(np.diff(times)))) if len(times) > 1 else 0.0
+    longest = pause(np.diff(times)) if len(times) > 1 else 0.0
     after = np.searchsorted(times, at)
     between = (after > 0) & (after < len(times))
     before = np.where(between, after - 1, 0)
-    known = between & (times[np.where(between, after, 0)] - times[before] <= pause)
+    known = between & (times[np.where(between, after, 0)] - times[before] <= longest)
     known |= np.isin(at, times)
 
     def interpolated(field: str) -> Floats:

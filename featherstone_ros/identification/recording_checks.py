@@ -16,7 +16,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.filtering import LEAST_PERIODS, SmoothMotion, clean
 from featherstone_ros.identification.friction import AT_REST
-from featherstone_ros.identification.recording import PAUSE, PAUSE_PERIODS, Recording, is_constant
+from featherstone_ros.identification.recording import Recording, is_constant, pause
 from featherstone_ros.model import Model
 
 ADVICE = "record what `featherstone-ros excite` plans: every joint, both directions, half a minute"
@@ -267,7 +267,7 @@ def _lacking(recording: Recording) -> list[str]:
     steps = steps[steps > 0]
     if not len(steps):
         return []
-    steps = steps[steps <= max(PAUSE, PAUSE_PERIODS * float(np.median(steps)))]
+    steps = steps[steps <= pause(steps)]
     period = float(np.percentile(steps, OFTEN))
     expected = round(steps.sum() / period)
     missing = expected - len(steps)

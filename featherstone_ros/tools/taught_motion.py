@@ -17,6 +17,7 @@ from featherstone_ros.control.feasibility.feasibility import round_up
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, joint_order
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.filtering import ZeroPhase
+from featherstone_ros.identification.recording import pause
 from featherstone_ros.tools.trajectory_check import (
     check_file,
     started,
@@ -82,7 +83,21 @@ def smoothed(
     time = [point.time for point in trajectory.points]
     (motion,) = taught(arm, time, position[:, [names.index(joint) for joint in joints]])
     notify(f"The motion as joint states tell it, smoothed at {CUT_OFF:g} Hz, without rests")
+    for gap in gaps(time):
+        notify(gap)
     return motion
+
+
+def gaps(time: Sequence[float]) -> list[str]:
+    """Say when no joint states have come, by the stamps (N,) of those that have [s]."""
+    stamps = np.unique(time)
+    steps = np.diff(stamps)
+    return [
+        f"[bold yellow]No joint states for {step:.3g} s, from {at - stamps[0]:.3f} s on: there the "
+        "motion is a guess[/]"
+        for at, step in zip(stamps[:-1], steps, strict=True)
+        if step > pause(steps)
+    ]
 
 
 def of_arm(found: list[UncheckedTrajectory], arm: ControlledArm) -> list[UncheckedTrajectory]:

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.control.trajectory import TrajectoryError
     from featherstone_ros.identification.filtering import needed_from_scipy
     from featherstone_ros.tools.motion_client import ControllerClient
-    from featherstone_ros.tools.taught_motion import fitted, taught
+    from featherstone_ros.tools.taught_motion import fitted, gaps, taught
     from featherstone_ros.tools.trajectory_files import as_yaml
 
     if sys.stdin is None or not sys.stdin.isatty():
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     if not samples:
         return Result(status=1)
     times, positions, _ = zip(*samples, strict=True)
-    lines, written = [], []
+    lines, written = gaps(times), []
     for number, part in enumerate(taught(arm, times, positions, marks), 1):
         try:
             part, factor = fitted(part, arm)

@@ -25,6 +25,7 @@ from featherstone_ros.tools.taught_motion import (
     TOLERANCE,
     few_points,
     fitted,
+    gaps,
     slowed,
     slower,
     smooth,
@@ -44,6 +45,12 @@ def arm_named(name):
         return ControlledArm.from_robot(name, Model.from_robot(name).joint_names)
     (path,) = (path for path in ROBOTS if path.stem == name)
     return ControlledArm.of(path)
+
+
+def test_when_states_were_missing_is_told():
+    stamps = np.append(np.arange(0.0, 1.001, 1.0 / RATE), np.arange(1.5, 2.0, 1.0 / RATE))
+    (told,) = gaps(stamps)
+    assert "No joint states for 0.5 s, from 1.000 s on" in told
 
 
 @pytest.fixture(
