@@ -19,12 +19,12 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import presliding
 
-MADE_UP = 1.3  # times an excess that a margin grows by
+MADE_UP = 1.3  # power of an excess by which an interval's share of the speed falls
 SHARES = (1.0 - np.cos(np.pi * np.arange(7) / 6.0)) / 2.0  # of an interval that are looked at
 _POWERS = np.arange(7)
 _DERIVATIVES = _POWERS * SHARES[:, None] ** np.maximum(_POWERS - 1, 0)
 RATES = _DERIVATIVES @ np.linalg.inv(SHARES[:, None] ** _POWERS)  # there, of what is smooth
-HEADROOM = 0.9  # share of what a limit leaves that a margin may take
+SCARCE = 0.1  # of an effort limit: so much is taken to be there for motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,22 +72,6 @@ class ArmOnPath:
         return np.reshape(shares, (-1, len(q))).T
 
 
-@dataclass(frozen=True, eq=False)
-class Margins:
-    """By how much limits are lowered where a timing exceeded them between the nodes of a grid."""
-
-    speed: Floats  # (N,) share of the squared speed that is left
-    acceleration: Floats  # (N, n) taken off
-    jerk: Floats  # (N, n) taken off
-    torque: Floats  # (N, n) taken off
-    torque_rate: Floats  # (N, n) taken off
-
-    @classmethod
-    def none(cls, intervals: int, joints: int) -> Margins:
-        """Return those of a first timing."""
-        return cls(np.ones(intervals), *np.zeros((4, intervals, joints)))
-
-
 class MotionSamples:
     """A motion of quintics between K points, at ``SHARES`` of each of its K - 1 intervals.
 
@@ -122,56 +106,30 @@ class MotionSamples:
         self.torque_rate = RATES @ parts / took
 
 
-class Excesses:
-    """By how much a motion exceeds limits, in each interval of its timing and over all."""
+def too_fast(arm: ArmOnPath, samples: MotionSamples) -> tuple[Floats, float]:
+    """Return by what factor a motion from rest to rest is too fast, at least 1.
 
-    def __init__(self, arm: ArmOnPath, samples: MotionSamples) -> None:
-        """Measure them at every sample of a motion from rest to rest."""
-        limits, asked = arm.limits, samples.asked
-        count, shares, _ = samples.jerk.shape
-
-        def worst(beyond: Floats) -> Floats:
-            most = beyond.reshape(count, shares, -1).max(axis=1)
-            return np.maximum(most, 0.0)
-
-        speeding, slowing = rates(asked)
-        joints = np.abs(asked.velocity) / limits.joints.velocity
-        links = arm.link_speeds(asked.position, asked.velocity)
-        speed = np.concatenate([joints, links], axis=1).max(axis=1)
-        self.speed = worst(speed - 1.0)[:, 0]
-        self.acceleration = np.maximum(
-            worst(np.abs(speeding) - limits.acceleration),
-            worst(np.abs(slowing) - limits.deceleration),
-        )
-        self.jerk = worst(np.abs(samples.jerk) - limits.jerk)
-        self.torque = worst(np.abs(asked.torque) - limits.joints.effort)
-        self.torque_rate = worst(np.abs(samples.torque_rate) - limits.torque_rate)
-        self.slower = max(
-            slow_down(asked, limits.joints),
-            _largest(links),
-            _largest(np.abs(samples.jerk) / limits.jerk) ** (1 / 3),
-            _largest(np.abs(samples.torque_rate) / limits.torque_rate),
-        )
-
-    def added(self, margins: Margins) -> Margins:
-        """Return margins that make up for them."""
-        speed, *others = (
-            _of_nodes(part)
-            for part in (self.speed, self.acceleration, self.jerk, self.torque, self.torque_rate)
-        )
-        before = margins.acceleration, margins.jerk, margins.torque, margins.torque_rate
-        return Margins(
-            margins.speed / (1.0 + speed) ** 2,
-            *(old + MADE_UP * new for old, new in zip(before, others, strict=True)),
-        )
-
-
-def _of_nodes(worst: Floats) -> Floats:
-    """Return the greatest of each of a grid's N intervals and its neighbours, of N + 2 (N, ...).
-
-    The motion is smooth over an interval: it takes one more at either end.
+    In each interval of its timing's grid (N,), about, and over all.
     """
-    return np.maximum(worst[1:-1], np.maximum(worst[:-2], worst[2:]))
+    limits, asked = arm.limits, samples.asked
+    count, shares, n = samples.jerk.shape
+    speeding, slowing = rates(asked)
+    standing, effort = np.abs(asked.standing), limits.joints.effort
+    links = arm.link_speeds(asked.position, asked.velocity)
+    jerk = np.cbrt(np.abs(samples.jerk) / limits.jerk).reshape(-1, n)
+    torque_rate = (np.abs(samples.torque_rate) / limits.torque_rate).reshape(-1, n)
+    squared = (
+        np.maximum(speeding / limits.acceleration, slowing / limits.deceleration),
+        (np.abs(asked.torque) - standing) / np.maximum(effort - standing, SCARCE * effort),
+    )
+    roots = [np.sqrt(np.maximum(part, 0.0)) for part in squared]
+    speed = np.abs(asked.velocity) / limits.joints.velocity
+    factors = np.concatenate([speed, *roots, links, jerk, torque_rate], axis=1).max(axis=1)
+    worst = np.maximum(factors.reshape(count, shares).max(axis=1), 1.0)
+    # The motion is smooth over an interval of the grid: it takes one more at either end.
+    each = np.maximum(worst[1:-1], np.maximum(worst[:-2], worst[2:]))
+    others = (_largest(part) for part in (links, jerk, torque_rate))
+    return each, max(slow_down(asked, limits.joints), *others)
 
 
 def _largest(shares: Floats) -> float:
@@ -180,12 +138,13 @@ def _largest(shares: Floats) -> float:
 
 
 def bounds_on(
-    arm: ArmOnPath, stretch: Stretch, grid: Floats, x: Floats, margins: Margins
+    arm: ArmOnPath, stretch: Stretch, grid: Floats, x: Floats, share: Floats
 ) -> tuple[Floats, list[Bounds]]:
     """Return the greatest squared speeds (N + 1,) on a grid, and limits of other quantities.
 
     ``grid``: (N + 1,) lengths of the path at the nodes; ``x``: (N + 1,) squared speeds of a timing,
-    of which friction is; ``margins``: by how much limits are lowered.
+    of which friction is; ``share``: (N,) of the speed that an interval's limits allow, to which
+    they are lowered.
     """
     limits = arm.limits
     q, first, second = stretch.at(grid)
@@ -193,9 +152,9 @@ def bounds_on(
         [np.abs(first) / limits.joints.velocity, arm.link_speeds(q, first)], axis=1
     ).max(axis=1)
     most = np.where(shares > 0.0, 1.0 / np.maximum(shares, SLOWEST) ** 2, np.inf)
-    most *= np.minimum(np.append(margins.speed, 1.0), np.append(1.0, margins.speed))
-    speeding = _lowered(limits.acceleration, margins.acceleration)
-    slowing = _lowered(limits.deceleration, margins.acceleration)
+    most *= np.minimum(np.append(share, 1.0), np.append(1.0, share)) ** 2
+    share = share[:, None]
+    speeding, slowing = share**2 * limits.acceleration, share**2 * limits.deceleration
     forward = (first[:-1] + first[1:]) > 0.0
     acceleration = Bounds(
         first,
@@ -204,9 +163,9 @@ def bounds_on(
         np.zeros_like(q),
         -np.where(forward, slowing, speeding),
         np.where(forward, speeding, slowing),
-        _lowered(limits.jerk, margins.jerk),
+        share**3 * limits.jerk,
     )
-    return most, [acceleration, _torque_bounds(arm, q, first, second, grid, x, margins)]
+    return most, [acceleration, _torque_bounds(arm, q, first, second, grid, x, share)]
 
 
 def _torque_bounds(
@@ -216,7 +175,7 @@ def _torque_bounds(
     second: Floats,
     grid: Floats,
     x: Floats,
-    margins: Margins,
+    share: Floats,
 ) -> Bounds:
     """Return the limits of the torque, which dry friction at ``x`` narrows."""
     drives, dynamics = arm.drives, arm.dynamics
@@ -231,17 +190,10 @@ def _torque_bounds(
     dry = (drives.coulomb + drives.load * load) * sliding
     most = np.maximum(dry[:-1], dry[1:])
     least = np.minimum(dry[:-1], dry[1:])
-    room = arm.limits.joints.effort - np.maximum(
-        np.abs(still[:-1] + most), np.abs(still[:-1] + least)
-    )
-    margin = np.minimum(margins.torque, HEADROOM * np.maximum(room, 0.0))
-    effort = arm.limits.joints.effort - margin
-    rate = _lowered(arm.limits.torque_rate, margins.torque_rate)
+    standing = np.maximum(np.abs(still[:-1] + most), np.abs(still[:-1] + least))
+    room = arm.limits.joints.effort - standing
+    effort = standing + np.where(room > 0.0, share**2, 1.0) * room
     a = a + drives.rotor_torque(first)
     b = b + drives.rotor_torque(second)
+    rate = share * arm.limits.torque_rate
     return Bounds(a, b, drives.viscous * first, still, -effort - least, effort - most, rate)
-
-
-def _lowered(limit: Floats, margin: Floats) -> Floats:
-    """Return limits (N, n) less margins, of which they keep a share."""
-    return np.maximum(limit - margin, (1.0 - HEADROOM) * np.broadcast_to(limit, margin.shape))

@@ -16,12 +16,12 @@ from featherstone_ros.control.feasibility.feasibility import Feasibility, check
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.retiming import BLEND
 from featherstone_ros.control.retiming.demands import (
+    MADE_UP,
     ArmOnPath,
-    Excesses,
-    Margins,
     MotionSamples,
     RetimingLimits,
     bounds_on,
+    too_fast,
 )
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
 from featherstone_ros.control.retiming.timing import Bounds, durations, fastest
@@ -337,27 +337,26 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
     """
     grid, x = _rough(arm, stretch)
     best, shortest = None, np.inf
-    margins = Margins.none(len(grid) - 1, arm.model.n)
+    share = np.ones(len(grid) - 1)
     for k in range(ROUNDS):
         report(k)
-        found = _fastest(grid, *bounds_on(arm, stretch, grid, x, margins), x)
+        found = _fastest(grid, *bounds_on(arm, stretch, grid, x, share), x)
         change = np.abs(np.log(durations(grid, found) / durations(grid, x))).max()
         if k == 0 or (k < REGRIDDED and change > OTHER):
             grid, x = _regridded(stretch, grid, found, SPACING)
-            margins = Margins.none(len(grid) - 1, arm.model.n)
+            share = np.ones(len(grid) - 1)
             continue
         x = found
         timing = TimedStretch(stretch, grid, x)
-        excess = Excesses(arm, MotionSamples(arm, *timing.sampled()))
-        slowed = timing.slower(excess.slower)
+        excess, over_all = too_fast(arm, MotionSamples(arm, *timing.sampled()))
+        slowed = timing.slower(over_all)
         duration = slowed.nodes[-1]
         gain = 1.0 - duration / shortest
-
         if gain > 0.0:
             best, shortest = slowed, duration
-        if excess.slower < 1.0 + ENOUGH and gain < ENOUGH:
+        if over_all < 1.0 + ENOUGH and gain < ENOUGH:
             break
-        margins = excess.added(margins)
+        share /= excess**MADE_UP
     if best is None:
         raise RetimingError("no timing was found within the limits")
     return best
@@ -379,8 +378,7 @@ def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
     """Return a coarse grid that is even in time, and the squared speeds there without rates."""
     grid = stretch.grid
     x = np.ones(len(grid))
-    margins = Margins.none(len(grid) - 1, arm.model.n)
-    max_squares, bounds = bounds_on(arm, stretch, grid, x, margins)
+    max_squares, bounds = bounds_on(arm, stretch, grid, x, np.ones(len(grid) - 1))
     free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
     found = _fastest(grid, max_squares, free, x)
     return _regridded(stretch, grid, found, COARSE)
@@ -444,7 +442,7 @@ def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
     for _ in range(LAST_ATTEMPTS):
         samples = _sampled(timings)
         verdict = _verdict(arm, samples)
-        own = Excesses(arm, MotionSamples(arm, *samples)).slower
+        _, own = too_fast(arm, MotionSamples(arm, *samples))
         if verdict.fits and own <= 1.0 + CLOSE:
             return Retimed(arm.model.joint_names, *samples, verdict)
         factor = max(verdict.slow_down, own) * (1.0 + CLOSE)
