@@ -6,12 +6,11 @@ enough), ``filtering`` (even samples, smooth motion with acceleration), ``regres
 equations), ``faults`` (what is wrong with the recording, by the evidence of ``inference``;
 ``couplings``: are drives coupled?). From equations to a model: ``bodies`` (deformations that stay
 physically possible), ``friction``, ``model_order`` (which law of friction), ``fit``,
-``base_parameters`` (what the data alone determine, and how wrong the arm's own
-model may be), ``result_checks`` (is the result good enough); ``session.identify`` runs all of them.
-``payload`` and ``online`` identify the load on a link (``first_moment``: where the torque tells no
-mass); ``effort_gains`` finds what torque a unit of effort is, from a known load. ``arm`` predicts
-torque, ``explanation`` rates the prediction and has the thresholds of all that is said of it,
-``payload_report`` describes a payload.
+``base_parameters`` (what the data alone determine, and how wrong the arm's own model may be);
+``session.identify`` runs all of them. ``payload`` and ``online`` identify the load on a link
+(``first_moment``: where the torque tells no mass); ``effort_gains`` finds what torque a unit of
+effort is, from a known load. ``arm`` predicts torque, ``explanation`` rates the prediction, says
+what speaks against a result, and has the thresholds, ``payload_report`` describes a payload.
 """
 
 from featherstone_ros.errors import IdentificationError

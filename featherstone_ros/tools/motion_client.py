@@ -32,10 +32,13 @@ from featherstone_ros.model.parameter_files import NodeParameters
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.tools.interruption import held
-from featherstone_ros.tools.node_status import PATIENCE, SILENCE, NodeStatus, by_joint
-from featherstone_ros.tools.pending_trajectory import (
+from featherstone_ros.tools.node_status import (
     FOLLOWING_MODES,
     MATCHING,
+    PATIENCE,
+    SILENCE,
+    NodeStatus,
+    by_joint,
     check_mode,
     check_refusal,
     refused,

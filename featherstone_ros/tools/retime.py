@@ -82,7 +82,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.taught_motion import smoothed
     from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
     from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, chosen, read
-    from featherstone_ros.tools.trajectory_picture import draw
+    from featherstone_ros.tools.trajectory_report import draw
 
     given = chosen(read(args.trajectory, args.topic), args.number, args.trajectory)
     joints = None if given.is_measured else given.names

@@ -7,7 +7,7 @@ import pytest
 import urdf_text
 
 import featherstone_ros as fr
-from featherstone_ros.identification import result_checks
+from featherstone_ros.identification import explanation
 from featherstone_ros.identification.explanation import RIGID, explain
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools import cli
@@ -72,29 +72,29 @@ def test_evaluate_says_that_the_model_explains_less_than_a_constant(lift, tmp_pa
 
 def test_an_offset_is_compared_with_the_weight_that_its_joint_bears():
     gravity = np.array([[10.0, 0.0], [10.0, 0.0]])
-    assert result_checks.weights_as_offsets(JOINTS, drives(offset=[2.0, 3.0]), gravity) == []
-    (text,) = result_checks.weights_as_offsets(JOINTS, drives(offset=[-7.0, 3.0]), gravity)
+    assert explanation.weights_as_offsets(JOINTS, drives(offset=[2.0, 3.0]), gravity) == []
+    (text,) = explanation.weights_as_offsets(JOINTS, drives(offset=[-7.0, 3.0]), gravity)
     assert text.startswith("lift: its constant torque of -7 ")
 
 
 def test_links_alone_are_not_blamed_for_friction():
     torque = np.random.default_rng(0).normal(size=(1000, 2))
     some, none = explain(RIGID, torque, [1.0, -0.2] * torque), explain("", torque, -0.2 * torque)
-    assert result_checks.unexplained(JOINTS, some) == []
-    assert "lift (R² -0.44" in result_checks.unexplained(JOINTS, none)[0]
+    assert explanation.unexplained(JOINTS, some) == []
+    assert "lift (R² -0.44" in explanation.unexplained(JOINTS, none)[0]
 
 
 def test_friction_at_its_bound_is_named():
-    assert result_checks.frictionless(JOINTS, drives()) == []
-    (text,) = result_checks.frictionless(JOINTS, drives(viscous=[1.0, 0.0], coulomb=[2.0, 0.0]))
+    assert explanation.frictionless(JOINTS, drives()) == []
+    (text,) = explanation.frictionless(JOINTS, drives(viscous=[1.0, 0.0], coulomb=[2.0, 0.0]))
     assert text.endswith("bound: arm.")
 
 
 def test_a_factor_that_all_links_have_is_told():
     torque = np.random.default_rng(2).normal(size=(100, 3)) * [5.0, 2.0, 1.0]
-    assert result_checks.common_factor(0.83 * torque, torque) == pytest.approx(0.83)
-    assert result_checks.common_factor(torque * [1.2, 0.9, 1.0], torque) == 1.0
-    assert result_checks.common_factor(1.03 * torque, torque) == 1.0
+    assert explanation.common_factor(0.83 * torque, torque) == pytest.approx(0.83)
+    assert explanation.common_factor(torque * [1.2, 0.9, 1.0], torque) == 1.0
+    assert explanation.common_factor(1.03 * torque, torque) == 1.0
 
 
 def test_a_centre_of_mass_outside_of_its_link_is_named():
@@ -102,7 +102,7 @@ def test_a_centre_of_mass_outside_of_its_link_is_named():
     link = model.link_names[-1]
     c = model.tree.link_parameters[-1][1:4] / model.tree.link_parameters[-1][0]
     boxes = {link: (c - 0.05, c + 0.05)}
-    assert result_checks.outside(model, model, boxes) == []
+    assert explanation.outside(model, model, boxes) == []
     moved = model.with_payload(link, 9.0, c + np.array([0.0, 0.0, 0.5]))
-    (text,) = result_checks.outside(moved, model, boxes)
+    (text,) = explanation.outside(moved, model, boxes)
     assert text.startswith(f"{link}: its centre of mass came out")

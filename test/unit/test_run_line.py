@@ -11,13 +11,14 @@ from featherstone_ros.control.phases import TRACKING, Phase
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools.node_status import NodeStatus, by_joint
-from featherstone_ros.tools.pending_trajectory import (
+from featherstone_ros.tools.node_status import (
     ANSWER,
     PATIENCE,
     REFUSED,
     SAY,
     Heard,
+    NodeStatus,
+    by_joint,
     sending,
 )
 from featherstone_ros.tools.run.status_line import (

@@ -19,6 +19,8 @@ from featherstone_ros.identification.explanation import (
     WRITTEN,
     Explanation,
     explain,
+    unexplained,
+    weights_as_offsets,
 )
 from featherstone_ros.identification.faults import Faults, find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion
@@ -37,7 +39,6 @@ from featherstone_ros.identification.recording_checks import (
     require_motion_enough,
 )
 from featherstone_ros.identification.regression import one_thread
-from featherstone_ros.identification.result_checks import unexplained, weights_as_offsets
 from featherstone_ros.identification.session import (
     Options,
     recorded,

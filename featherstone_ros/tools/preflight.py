@@ -64,10 +64,9 @@ def run(args: argparse.Namespace, console: Console) -> Result:
 
     from featherstone_ros.control.controlled_arm import ControlledArm
     from featherstone_ros.tools import trajectory_files
-    from featherstone_ros.tools.preflight.report import gap, shown
     from featherstone_ros.tools.taught_motion import smoothed
     from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
-    from featherstone_ros.tools.trajectory_picture import draw
+    from featherstone_ros.tools.trajectory_report import draw, gap, shown
 
     found = trajectory_files.read(args.trajectory, args.topic)
     unchecked = trajectory_files.chosen(found, args.number, args.trajectory)
