@@ -127,7 +127,7 @@ EQUIVALENT = {
         "elif abs(np.log(factor)) >= np.log(MIN_GAIN):",
     ): "a measured factor that is the bound to the bit may be called either",
     (
-        "featherstone_ros/identification/result_checks.py",
+        "featherstone_ros/identification/explanation.py",
         "lost = np.where(after.rms > least, before.r2 - after.r2, 0.0)",
         "lost = np.where(after.rms >= least, before.r2 - after.r2, 0.0)",
     ): "an error that is the bound to the bit may be called either",
