@@ -102,12 +102,6 @@ class Participant:
                 self._recorder = Node(name, context=self._context, **self._options)
             return self._recorder.create_subscription(kind, topic, lambda _: None, qos, raw=True)
 
-    def unqueue(self, subscription: Subscription) -> None:
-        """Forget what ``queue`` has returned."""
-        with held():
-            if self._recorder is not None:
-                self._recorder.destroy_subscription(subscription)
-
     def spin(self, duration: float) -> None:
         """Run callbacks for some time [s]; to be interrupted between two of them."""
         spin(self._executor, duration)

@@ -75,28 +75,18 @@ class TopicListener(Participant):
         with held():
             offered = [info.qos_profile for info in self.node.get_publishers_info_by_topic(name)]
         self._publishers[name] = len(offered)
-        if offered:
-            topic.is_reliable, topic.is_latched = (
-                all(getattr(profile, policy) == value for profile in offered)
-                for policy, value in (("reliability", RELIABLE), ("durability", LATCHED))
-            )
-        self._subscribe(topic, message)
-
-    def _subscribe(self, topic: RecordedTopic, message: type) -> None:
-        """Listen so that all publishers are heard, and what a late one has said before."""
-        heard, is_latched = self._subscriptions.get(topic.name), topic.is_latched
-        if heard:
-            used = heard.qos_profile
-            asks_too_much = used.reliability == RELIABLE and not topic.is_reliable
-            if not asks_too_much and (used.durability == LATCHED) == is_latched:
-                return
-            self.unqueue(heard)
-        self._subscriptions[topic.name] = self.queue(
+        if not offered or name in self._subscriptions:
+            return
+        topic.is_reliable, topic.is_latched = (
+            all(getattr(profile, policy) == value for profile in offered)
+            for policy, value in (("reliability", RELIABLE), ("durability", LATCHED))
+        )
+        self._subscriptions[name] = self.queue(
             message,
-            topic.name,
+            name,
             QUEUE,
             RELIABLE if topic.is_reliable else ReliabilityPolicy.BEST_EFFORT,
-            LATCHED if is_latched else DurabilityPolicy.VOLATILE,
+            LATCHED if topic.is_latched else DurabilityPolicy.VOLATILE,
         )
 
     def _leave_out(self, name: str, kind: str) -> None:
