@@ -70,6 +70,7 @@ class Proposal:
     # drives' inertia with which every joint would get it [kg m^2 or kg]; None if every joint does
     # without, or none of ``SHARES`` is enough
     rotors: Floats | None
+    clearance: Clearance  # of the links to each other and to the floor
     start: Floats  # where the twin begins [rad or m]
     tip: str  # the link of the tool; empty if ambiguous
 
@@ -150,6 +151,7 @@ def propose(
         raise FeatherstoneError(str(error)) from None
     loop, tip = SampledLoop(model, held.armature, timing), tool_link(model)
     folder = urdf.resolve().parent
+    clearance = Clearance.of(model, text, folder)
     return Proposal(
         urdf,
         text,
@@ -161,7 +163,8 @@ def propose(
         held.damping,
         bandwidth,
         sufficient_rotors(model, loop, bandwidth) if held.gains.reduced else None,
-        start_posture(model, tip, Clearance.of(model, text, folder).free),
+        clearance,
+        start_posture(model, tip, clearance.free),
         tip,
     )
 

@@ -187,6 +187,11 @@ def test_a_joint_that_friction_holds_up_is_named_by_its_range(friction, upper, i
     assert "test: 1 joint " in said
 
 
+@pytest.mark.parametrize("path", [path for path in ROBOTS if path.stem == "ur10_robot"])
+def test_a_first_motion_into_the_table_is_told(path, set_up):
+    assert "the boxes around upper_arm_link and floor overlap by 80 mm" in set_up(path)[0]
+
+
 def test_the_armature_of_which_the_file_tells_reduces_no_gain(panda):
     loop = SampledLoop(panda.model, panda.rotors)
     gains = choose(loop, panda.asked, DAMPING_RATIO, panda.model.friction)

@@ -27,7 +27,7 @@ from featherstone_ros.tools.style import (
     picture,
     short_names,
 )
-from featherstone_ros.tools.trial_drive import Drive
+from featherstone_ros.tools.trial_drive import Drive, first_motion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # The error at which feedback should be stronger than Coulomb friction: in rad or m, and of a joint
 # with a shorter range, as a gripper's finger, this share of it.
 STUCK = 0.3
+POSES = 20  # of the first motion that are looked at
 NO_ACTION = "control_msgs is missing here, and with it the action: see featherstone-ros doctor"
 
 
@@ -55,6 +56,8 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
         parts.append(Text(stuck, style="bold yellow"))
     if falling := _falling(proposal):
         parts.append(Text(falling, style="bold yellow"))
+    if near := _near(proposal):
+        parts.append(Text(near, style="bold yellow"))
     for drive in drives:
         line = sentence(drive, proposal)
         parts.append(Text(f"Twin, {line}", style="bold red" if drive.trouble else ""))
@@ -106,6 +109,21 @@ def _falling(proposal: Proposal) -> str:
     return (
         f"Coulomb friction is 0: {joints}. If that is true, an arm without brakes falls, about a "
         "second after its joint states have stopped. Put in your arm's: see the file."
+    )
+
+
+def _near(proposal: Proposal) -> str:
+    """Return a warning on what the first motion may bring together, or ""."""
+    start, clearance = proposal.start, proposal.clearance
+    way = np.array(first_motion(proposal.model, start).positions) - start
+    q = start + np.linspace(0.0, 1.0, POSES)[:, None] * way
+    overlap = (clearance.missing(q) - clearance.needed).max(axis=0)
+    if not (overlap > 0.0).any():
+        return ""
+    worst = int(overlap.argmax())
+    return (
+        f"In the first motion the boxes around {clearance.named(worst)} overlap by "
+        f"{1e3 * overlap[worst]:.0f} mm: look at it in simulation before the arm moves."
     )
 
 
