@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
@@ -114,14 +114,19 @@ class MotionClient(DiagnosticsListener):
 
     def samples(self, model: Model, of: Subscription | None = None) -> list[Sample]:
         """Return the joint states that wait and have all joints of a model."""
-        found = []
-        for data, info in take_waiting(of or self.states):
-            state = decode(data, JointState)
-            q, effort = (by_joint(state.name, x, model) for x in (state.position, state.effort))
-            if q is not None and np.isfinite(q).all():
-                time = seconds(state.header.stamp) or 1e-9 * info["received_timestamp"]
-                found.append(Sample(time, q, np.full_like(q, np.nan) if effort is None else effort))
-        return found
+        return samples_of(take_waiting(of or self.states), model)
+
+
+def samples_of(messages: Iterable[tuple[bytes, dict[str, Any]]], model: Model) -> list[Sample]:
+    """Return joint states, as ``take_waiting`` has them, that have all joints of a model."""
+    found = []
+    for data, info in messages:
+        state = decode(data, JointState)
+        q, effort = (by_joint(state.name, x, model) for x in (state.position, state.effort))
+        if q is not None and np.isfinite(q).all():
+            time = seconds(state.header.stamp) or 1e-9 * info["received_timestamp"]
+            found.append(Sample(time, q, np.full_like(q, np.nan) if effort is None else effort))
+    return found
 
 
 class HeldByFaultError(FeatherstoneError):

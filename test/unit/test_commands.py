@@ -247,10 +247,10 @@ def test_demo_drives_a_robot_of_its_own_parameters_with_what_setup_proposes(tmp_
 
 def test_the_demos_twin_is_heavier_than_its_controller_believes():
     pytest.importorskip("rclpy")
-    from featherstone_ros.tools.demo.play import Stage
+    from featherstone_ros.tools.demo.play import node_parameters
 
     options = SimpleNamespace(real_time=False, rate=500.0)
-    parameters = Stage(load("ur5e"), 0.1, "full", options, "demo", 0).parameters()
+    parameters = node_parameters(load("ur5e"), 0.1, options)
     twin, controller = (
         Model.from_urdf(parameters[node]["robot_description"]).inertial_parameters
         for node in ("digital_twin", "feedforward_controller")

@@ -9,8 +9,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,21 @@ from typing import Any
 import numpy as np
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
+from rclpy.parameter import Parameter
 from rclpy.qos import ReliabilityPolicy
-from rclpy.time import Time
 from rich.padding import Padding
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from featherstone_ros import Model
-from featherstone_ros.arrays import Floats
 from featherstone_ros.control.diagnostics import following, phase_text
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
+from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import AHEAD
 from featherstone_ros.tools.demo.picture import animate, draw
 from featherstone_ros.tools.demo.report import (
@@ -43,9 +43,8 @@ from featherstone_ros.tools.demo.report import (
     measure,
 )
 from featherstone_ros.tools.interruption import held
-from featherstone_ros.tools.motion_client import MotionClient
+from featherstone_ros.tools.motion_client import MotionClient, samples_of
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine, load_share, plan
-from featherstone_ros.tools.node_status import by_joint
 from featherstone_ros.tools.outputs import json_text, parameter_text
 from featherstone_ros.tools.processes import (
     NodeProcess,
@@ -67,7 +66,7 @@ _BREATH = 0.002  # [s] in simulated time
 _SETTLING = 0.5  # [s] in which the controller takes the arm over
 LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
 
-Message = tuple[bytes, int, int]  # serialized, sent and received [ns]
+Message = tuple[bytes, dict[str, Any]]  # as ``take_waiting`` has it
 DISTURBED = 3  # exit status
 _ATTEMPTS = 3  # at a run of which the recorder missed messages
 _BRAKES_AFTER = 0.2  # [s] without a command, so that the arm does not fall if the controller hangs
@@ -93,27 +92,41 @@ class DemoNode(MotionClient):
                 self.queue(Float64MultiArray, f"{CONTROLLER}/commands", *how),
                 self.queue(JointState, f"{CONTROLLER}/desired", *how),
             ]
-            self._life = self.client(ChangeState, "change_state")
+            self._set = self.client(SetParameters, "set_parameters")
+            self._lives = {
+                node: self.client(ChangeState, f"{self.space}/{node}/change_state")
+                for node in NODES
+            }
             self._pause = self.client(SetBool, f"{self.space}/{TWIN}/pause")
 
     def while_waiting(self) -> None:
         """Look after the nodes."""
         self._watch()
 
-    def take_arm_over(self) -> None:
-        """Have the controller hold the arm; in simulated time, while that stands.
+    def take_arm_over(self, law: str) -> None:
+        """Begin anew, so that no run depends on the one before: the controller holds the arm.
 
-        What the arm does from then on depends on the messages alone, not on when they come.
+        In simulated time, while that stands: what the arm does from then on depends on the messages
+        alone, not on when they come. ``law``: key of ``LAWS``.
         """
-        self._change_controller("configure")
+        terms = Parameter("feedforward_terms", value=law).to_parameter_msg()
+        self.call(self._set, SetParameters.Request(parameters=[terms]))
+        self._collect([[] for _ in self._subscriptions])  # those of before
+        self._change(TWIN, "configure", "activate")
+        self._change(CONTROLLER, "configure")
         self.until(lambda: take_waiting(self.states), f"message on {self.states.topic_name}")
         self.until(lambda: self.is_connected, "listener to trajectories")
         if self._simulated:
             self._call(self._pause, SetBool.Request(data=True))
-        self._change_controller("activate")
+        self._change(CONTROLLER, "activate")
         self._await_phase(Phase.HOLDING)
         if not self._simulated:
             self.spin(_SETTLING)
+
+    def give_arm_back(self) -> None:
+        """Have both nodes forget the run."""
+        self._change(CONTROLLER, "deactivate", "cleanup")
+        self._change(TWIN, "deactivate", "cleanup")
 
     def drive(
         self, model: Model, motion: MultiSine, progress: Callable[[float], None]
@@ -155,8 +168,11 @@ class DemoNode(MotionClient):
             "following": following(phase),
         }
 
+        begun = time.monotonic()
+
         def is_there() -> bool:
-            return self.status is not None and said.items() <= self.status.values.items()
+            status = self.status
+            return bool(status and status.heard > begun and said.items() <= status.values.items())
 
         self.until(is_there, f"controller that follows {following(phase)!r}")
 
@@ -165,26 +181,23 @@ class DemoNode(MotionClient):
         answer, is_first = self.call(client, request)
         return answer if answer.success or is_first else None
 
-    def _change_controller(self, transition: str) -> None:
-        request = ChangeState.Request(transition=Transition(label=transition))
-        answer = self._call(self._life, request)
-        if answer and not answer.success:
-            raise FeatherstoneError(f"the controller refused to {transition}; its log says why")
+    def _change(self, node: str, *transitions: str) -> None:
+        for transition in transitions:
+            request = ChangeState.Request(transition=Transition(label=transition))
+            answer = self._call(self._lives[node], request)
+            if answer and not answer.success:
+                raise FeatherstoneError(f"{node} refused to {transition}; its log says why")
 
     def _collect(self, messages: list[list[Message]]) -> None:
         for subscription, taken in zip(self._subscriptions, messages, strict=True):
-            taken.extend(
-                (data, info["source_timestamp"], info["received_timestamp"])
-                for data, info in take_waiting(subscription)
-            )
+            taken.extend(take_waiting(subscription))
 
 
 def _newest(messages: list[Message], begin: int) -> float:
     """Return the last stamp of joint states since ``begin`` [ns], in seconds; 0: there is none."""
     if not messages:
         return 0.0
-    stamp = decode(messages[-1][0], JointState).header.stamp
-    return 1e-9 * (Time.from_msg(stamp).nanoseconds - begin)
+    return float(seconds(decode(messages[-1][0], JointState).header.stamp) - 1e-9 * begin)
 
 
 def _decode(messages: list[list[Message]], model: Model, start: int) -> DemoRecording:
@@ -194,33 +207,22 @@ def _decode(messages: list[list[Message]], model: Model, start: int) -> DemoReco
     """
     states, commands, desired = messages
     states = list({message[0]: message for message in states}.values())
-    stamp, position, effort = _columns(states, model)
-    desired_stamp, desired_position, _ = _columns(desired, model)
+    samples, wanted = samples_of(states, model), samples_of(desired, model)
 
-    def seconds(times: Iterable[int]) -> Floats:
-        return 1e-9 * (np.array([*times], dtype=np.int64) - start).astype(np.float64)
+    def times(messages: list[Message], when: str) -> Any:
+        known = np.array([info[when] for _, info in messages], dtype=np.int64)
+        return 1e-9 * (known - start).astype(np.float64)
 
     return DemoRecording(
-        stamp=seconds(stamp),
-        position=position,
-        effort=effort,
-        state_sent=seconds(sent for _, sent, _ in states),
-        command_sent=seconds(sent for _, sent, _ in commands),
-        command_received=seconds(received for _, _, received in commands),
-        desired_stamp=seconds(desired_stamp),
-        desired=desired_position,
+        stamp=np.array([sample.time for sample in samples]) - 1e-9 * start,
+        position=np.reshape([sample.position for sample in samples], (-1, model.n)),
+        effort=np.reshape([sample.effort for sample in samples], (-1, model.n)),
+        state_sent=times(states, "source_timestamp"),
+        command_sent=times(commands, "source_timestamp"),
+        command_received=times(commands, "received_timestamp"),
+        desired_stamp=np.array([sample.time for sample in wanted]) - 1e-9 * start,
+        desired=np.reshape([sample.position for sample in wanted], (-1, model.n)),
     )
-
-
-def _columns(messages: list[Message], model: Model) -> tuple[list[int], Floats, Floats]:
-    """Return stamps [ns], positions and efforts (N, n) of joint states."""
-    states = [decode(data, JointState) for data, _, _ in messages]
-    stamps = [Time.from_msg(state.header.stamp).nanoseconds for state in states]
-    position, effort = (
-        np.reshape([by_joint(s.name, getattr(s, field), model) for s in states], (-1, model.n))
-        for field in ("position", "effort")
-    )
-    return stamps, position, effort
 
 
 def play(options: argparse.Namespace, console: Console) -> Result:
@@ -240,10 +242,23 @@ def play(options: argparse.Namespace, console: Console) -> Result:
     for node in NODES:
         (options.output / f"{node}.log").unlink(missing_ok=True)
     repeated: list[str] = []
-    runs = []
-    for law in LAWS:
-        stage = Stage(robot, excess, law, options, namespace, domain)
-        runs.append(_drive(stage, motion, console, repeated))
+    processes: list[NodeProcess] = []
+    with tempfile.TemporaryDirectory(prefix="featherstone_demo_") as name:
+        folder, logs = Path(name), options.output.resolve()
+        environment = node_environment(domain, options.discovery_range, folder)
+        # Nor does it share time with another simulation in the same domain.
+        remap = ["-r", f"__ns:=/{namespace}", "-r", f"/clock:=/{namespace}/clock"]
+        with (
+            twin_and_controller(
+                node_parameters(robot, excess, options), environment, folder, logs, remap, processes
+            ),
+            DemoNode(
+                namespace, domain, partial(_check, processes), not options.real_time
+            ) as session,
+        ):
+            period = None if options.real_time else 1.0 / options.rate
+            drive = partial(_drive, session, robot.model, motion, period, console, repeated)
+            runs = [drive(law) for law in LAWS]
     report = DemoReport(robot, motion, runs, options.rate, conditions, excess, repeated)
     head = [f"{robot.name}: what featherstone-ros demo drove it with, as `setup` proposes it."]
     chosen = None if robot.files else options.output / "parameters.yaml"
@@ -257,70 +272,59 @@ def play(options: argparse.Namespace, console: Console) -> Result:
     return Result(shown, files, 0 if report.is_fair else DISTURBED)
 
 
-@dataclass(frozen=True)
-class Stage:
-    """Twin and controller, started anew for each run, so that none depends on the one before."""
+def node_parameters(
+    robot: RobotSetup, excess: float, options: argparse.Namespace
+) -> dict[str, dict[str, object]]:
+    """Return the parameters of both nodes.
 
-    robot: RobotSetup  # as the controller knows it
-    excess: float  # of the twin's masses over it, relative
-    law: str  # key of ``LAWS``
-    options: argparse.Namespace  # see ``featherstone-ros demo --help``
-    namespace: str  # of the nodes
-    domain: int  # of ROS
-
-    def parameters(self) -> dict[str, dict[str, object]]:
-        """Return the parameters of both nodes."""
-        simulated, model = not self.options.real_time, self.robot.model
-        heavier = model.with_inertial_parameters((1.0 + self.excess) * model.inertial_parameters)
-        own: dict[str, dict[str, object]] = {
-            TWIN: {
-                "rate": self.options.rate,
-                "command_timeout": _BRAKES_AFTER,
-                "robot_description": heavier.to_urdf(self.robot.text),
-                "lockstep": simulated,
-                "publish_clock": simulated,
-            },
-            CONTROLLER: {
-                "mode": "feedforward",
-                "robot_description": self.robot.text,
-                "feedforward_terms": self.law,
-                "path_tolerance": 0.0,
-                "use_sim_time": simulated,
-                **({"executor_timeout": 0.0} if simulated else {}),  # by this machine's clock
-                "autostart": False,
-            },
-        }
-        return {node: {**self.robot.parameters[node], **own[node]} for node in NODES}
-
-    def play(self, motion: MultiSine, progress: Callable[[float], None]) -> Run:
-        """Drive the motion."""
-        options, nodes = self.options, list[NodeProcess]()
-        with tempfile.TemporaryDirectory(prefix="featherstone_demo_") as name:
-            folder, logs = Path(name), options.output.resolve()
-            environment = node_environment(self.domain, options.discovery_range, folder)
-            # Nor does it share time with another simulation in the same domain.
-            remap = ["-r", f"__ns:=/{self.namespace}", "-r", f"/clock:=/{self.namespace}/clock"]
-            with (
-                twin_and_controller(self.parameters(), environment, folder, logs, remap, nodes),
-                DemoNode(
-                    self.namespace, self.domain, partial(_check, nodes), not options.real_time
-                ) as session,
-            ):
-                session.take_arm_over()
-                recording = session.drive(self.robot.model, motion, progress)
-                period = None if options.real_time else 1.0 / options.rate
-                return measure(self.law, recording, motion, period)
+    ``robot``: as the controller knows it. ``excess``: of the twin's masses over it, relative.
+    """
+    simulated, model = not options.real_time, robot.model
+    heavier = model.with_inertial_parameters((1.0 + excess) * model.inertial_parameters)
+    own: dict[str, dict[str, object]] = {
+        TWIN: {
+            "rate": options.rate,
+            "command_timeout": _BRAKES_AFTER,
+            "robot_description": heavier.to_urdf(robot.text),
+            "lockstep": simulated,
+            "publish_clock": simulated,
+        },
+        CONTROLLER: {
+            "mode": "feedforward",
+            "robot_description": robot.text,
+            "path_tolerance": 0.0,
+            "use_sim_time": simulated,
+            **({"executor_timeout": 0.0} if simulated else {}),  # by this machine's clock
+        },
+    }
+    return {node: {**robot.parameters[node], **own[node], "autostart": False} for node in NODES}
 
 
-def _drive(stage: Stage, motion: MultiSine, console: Console, repeated: list[str]) -> Run:
-    """Drive the motion with one law; again if messages were lost on the way to the recorder."""
-    label, total = LAWS[stage.law], round(100 * (LEAD + motion.duration))
+def _drive(
+    session: DemoNode,
+    model: Model,
+    motion: MultiSine,
+    period: float | None,
+    console: Console,
+    repeated: list[str],
+    law: str,
+) -> Run:
+    """Drive the motion with one law; again if messages were lost on the way to the recorder.
+
+    ``period``: of the states in simulated time [s]; None: real time.
+    """
+    label, total = LAWS[law], round(100 * (LEAD + motion.duration))
     if not console.is_interactive:  # the bar is not drawn
         console.print(f"  driving: {label}")
     for left in reversed(range(_ATTEMPTS)):
         try:
             with delayed_progress(label, console) as report:
-                return stage.play(motion, lambda time: report(round(100 * time), total))
+                session.take_arm_over(law)
+                recording = session.drive(
+                    model, motion, lambda time: report(round(100 * time), total)
+                )
+                session.give_arm_back()
+                return measure(law, recording, motion, period)
         except MeasurementError as error:
             if not left:
                 raise
