@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import yaml
 
 from featherstone_ros.identification.explanation import CERTAIN
 from featherstone_ros.identification.first_moment import FirstMoment
 from featherstone_ros.identification.payload import Payload
+from featherstone_ros.model.parameter_files import parameter_text, rounded
 from featherstone_ros.model.pseudo_inertia import UPPER
 
 
@@ -44,12 +44,11 @@ def snippet(found: Payload) -> str:
     payload = {
         "name": "",  # these numbers, whichever of payload.names was carried before
         "link": found.link,
-        "mass": _rounded(found.mass),
-        "com": [_rounded(x) for x in found.com],
-        "inertia": [_rounded(x) for x in inertia],
+        "mass": rounded(found.mass),
+        "com": [rounded(x) for x in found.com],
+        "inertia": [rounded(x) for x in inertia],
     }
-    content = {"/**": {"ros__parameters": {"payload": payload}}}
-    return yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+    return parameter_text((), {"/**": {"payload": payload}})
 
 
 def in_short(found: Payload) -> str:
@@ -115,7 +114,3 @@ def _three(values: np.ndarray, deviations: np.ndarray, form: str) -> str:
 def _moments(found: Payload) -> str:
     moments, deviations = np.diag(found.inertia), 2 * np.diag(found.inertia_deviation)
     return _three(moments, deviations, ".2g")
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.6g}")

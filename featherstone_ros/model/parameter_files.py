@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import yaml
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
@@ -35,6 +36,7 @@ MAX_LIST = 10_000  # values: ROS's reader copies a list for each, 300,000 take i
 LISTED = {bool, int, float, str}  # types of the values in a list; any one of them
 EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
+DIGITS = 6  # of what is written
 Value = TypeVar("Value")
 
 
@@ -232,6 +234,27 @@ def of_joint(joint: str, values: Mapping[str, Value]) -> dict[str, Value | Mappi
     if "." in joint:
         return {f"{joint}.{name}": value for name, value in values.items()}
     return {joint: values}
+
+
+def parameter_text(head: Iterable[str], nodes: Mapping[str, Mapping[str, object]]) -> str:
+    """Return a parameter file. ``nodes``: ``/**`` or the name of a node to its parameters."""
+    content = {node: {"ros__parameters": dict(values)} for node, values in nodes.items()}
+    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+    comment = "".join(f"# {line}\n" for line in head)
+    return f"{comment}\n{text}" if comment else str(text)
+
+
+def each_joint(joints: Mapping[str, Mapping[str, float]]) -> dict[str, object]:
+    """Return parameters that joints have, nested and rounded as they stand in a file."""
+    nested: dict[str, object] = {}
+    for joint, terms in joints.items():
+        nested |= of_joint(joint, {name: rounded(value) for name, value in terms.items()})
+    return nested
+
+
+def rounded(value: float) -> float:
+    """Return a value with ``DIGITS`` digits; one that is practically zero becomes 0."""
+    return float(f"{value:.{DIGITS}g}") if abs(value) > 1e-9 else 0.0
 
 
 def _nodes(path: Path) -> Mapping[str, object]:

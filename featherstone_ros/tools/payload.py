@@ -100,7 +100,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.identification.recording_checks import require_motion_enough
     from featherstone_ros.identification.session import Options, recorded
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.style import sentences
 
     urdf = robot_file(args.urdf)
@@ -126,12 +125,11 @@ def run(args: argparse.Namespace, console: Console) -> Result:
             arm, [recording], args.link, args.filter_hz, judged, fit_drives, subtracted, args.com
         )
     except UnseparatedError as error:
-        told = json_text(moment_as_dict(error.link, error.moment))
-        write_files(console, (args.json, told))
+        write_files(console, (args.json, moment_as_dict(error.link, error.moment)))
         raise
     left = motion.effort - (0.0 if subtracted else arm.torque(motion))
     files = (
-        (args.json, json_text(as_dict(found, names))),
+        (args.json, as_dict(found, names)),
         (args.output, snippet(found)),
         (args.plot, partial(_draw, found, arm.model, motion, left, judged, fit_drives)),
     )

@@ -14,10 +14,9 @@ from typing import TypeVar
 
 import featherstone_ros
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
+from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN, parameter_text
 from featherstone_ros.realtime.scheduling import session_niceness, set_session_niceness
 from featherstone_ros.tools.interruption import count, held
-from featherstone_ros.tools.outputs import parameter_text
 
 _STOP_TIMEOUT = 8.0  # [s] for a clean stop after SIGINT, and again after SIGTERM: longer than a
 # node gives an arm to come to rest

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 else:  # loaded by what prints, not for ``--help``
     Console = RenderableType = Any
 
-Content = str | Callable[[Path], None]  # a file's text, or what writes it
+# A file's text, what is written as JSON, or what writes the file.
+Content = str | Mapping[str, Any] | Callable[[Path], None]
 File = tuple[Path | None, Content]  # None: not asked for
 
 
@@ -44,9 +47,24 @@ def write_files(console: Console, *files: File) -> None:
     wanted = [(path, content) for path, content in files if path is not None]
     for path, content in wanted:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, str):
-            path.write_text(content)
-        else:
+        if callable(content):
             content(path)
+        else:
+            path.write_text(content if isinstance(content, str) else json_text(content))
     for path, _ in wanted:
         console.print(f"[dim]{path}", highlight=False, soft_wrap=True)
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """Return numbers for other programs; arrays become lists, and what is not finite null."""
+    return json.dumps(_plain(content), indent=1, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # of NumPy
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(content) for key, content in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(content) for content in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

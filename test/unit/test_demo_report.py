@@ -21,8 +21,8 @@ from featherstone_ros.tools.demo.report import (
     measure,
 )
 from featherstone_ros.tools.multi_sine import POINT_SPACING, load_share, plan
-from featherstone_ros.tools.outputs import json_text
 from featherstone_ros.tools.panels import seen_from, segments
+from featherstone_ros.tools.result import json_text
 from featherstone_ros.tools.robot_setup import load
 from featherstone_ros.tools.style import short_names
 

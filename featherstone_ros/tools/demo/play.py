@@ -30,7 +30,7 @@ from featherstone_ros import Model
 from featherstone_ros.control.diagnostics import following, phase_text
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
+from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN, parameter_text
 from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.qos import AHEAD
 from featherstone_ros.tools.demo.picture import animate, draw
@@ -45,7 +45,6 @@ from featherstone_ros.tools.demo.report import (
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.motion_client import MotionClient, samples_of
 from featherstone_ros.tools.multi_sine import POINT_SPACING, MultiSine, load_share, plan
-from featherstone_ros.tools.outputs import json_text, parameter_text
 from featherstone_ros.tools.processes import (
     NodeProcess,
     node_environment,
@@ -263,7 +262,7 @@ def play(options: argparse.Namespace, console: Console) -> Result:
     head = [f"{robot.name}: what featherstone-ros demo drove it with, as `setup` proposes it."]
     chosen = None if robot.files else options.output / "parameters.yaml"
     files = (
-        (options.output / "report.json", json_text(report.as_dict())),
+        (options.output / "report.json", report.as_dict()),
         (options.output / "report.png", partial(draw, report)),
         (options.animation, partial(animate, report)),
         (chosen, parameter_text(head, {f"/**/{node}": robot.parameters[node] for node in NODES})),

@@ -79,7 +79,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.evaluate import report
     from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
-    from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.progress_bar import delayed_progress
 
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):
@@ -95,7 +94,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     files: list[tuple[Path | None, Content]] = [
         (args.plot, partial(report.draw, evaluation)),
         (args.csv, partial(report.write_csv, evaluation)),
-        (args.json, json_text(report.as_dict(evaluation))),
+        (args.json, report.as_dict(evaluation)),
     ]
     if evaluation.fitted is not None:
         file = args.parameters or Path(f"{Path(args.bag).absolute().stem}_friction.yaml")

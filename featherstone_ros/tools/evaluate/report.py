@@ -14,9 +14,9 @@ from rich.text import Text
 from featherstone_ros.identification.explanation import FITTED, GIVEN, GRAVITY, RIGID, WRITTEN
 from featherstone_ros.identification.friction import FittedDrives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.model.parameter_files import each_joint, parameter_text, rounded
 from featherstone_ros.tools import panels, study
 from featherstone_ros.tools.evaluate.session import Evaluation
-from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
 from featherstone_ros.tools.study import load_text, r2_text, scores
 from featherstone_ros.tools.style import BLUE, YELLOW, new_table, sentences
 

@@ -112,7 +112,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.model.urdf import read_xml
     from featherstone_ros.tools.identify import effort_units, report
-    from featherstone_ros.tools.outputs import json_text
     from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.study import load_arm
 
@@ -153,7 +152,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     motion, held_out = score(written, found.held_out, judged, cut_off, "identified")
     numbers = report.as_dict(found, whole, held_out, before) | effort_units.as_dict(gains)
     more = (
-        (args.json, json_text(numbers)),
+        (args.json, numbers),
         (args.plot, partial(report.draw, found, motion, held_out, before)),
     )
     return Result([report.tables(found, whole, held_out, before)], more)

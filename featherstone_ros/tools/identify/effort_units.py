@@ -15,8 +15,7 @@ from featherstone_ros.identification.effort_gains import EffortGains, gains_by_l
 from featherstone_ros.identification.session import Options, recorded
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import CURRENT, motor_constants
-from featherstone_ros.model.parameter_files import of_joint
-from featherstone_ros.tools.outputs import rounded
+from featherstone_ros.model.parameter_files import of_joint, rounded
 from featherstone_ros.tools.style import new_table
 
 

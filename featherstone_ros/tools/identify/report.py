@@ -33,8 +33,8 @@ from featherstone_ros.identification.session import Identification
 from featherstone_ros.model import Model, read_file, urdf_edit
 from featherstone_ros.model.drive_units import ANOTHER_UNIT
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.model.parameter_files import each_joint, parameter_text, rounded
 from featherstone_ros.tools import panels, study
-from featherstone_ros.tools.outputs import each_joint, parameter_text, rounded
 from featherstone_ros.tools.study import load_text, r2_text, score_table, scores
 from featherstone_ros.tools.style import BLUE, FAINT, GREY, INK, YELLOW, new_table, sentences
 

@@ -39,11 +39,10 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import json
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import add_joint_options, add_urdf_argument
-from featherstone_ros.tools.result import Console, RenderableType, Result
+from featherstone_ros.tools.result import Console, RenderableType, Result, json_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +75,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     content = {**inspection.as_dict(), "assumed_armature": drives}
     shown: list[RenderableType] = [findings(inspection, drives)]
     if args.json:
-        shown = [Text(json.dumps(content, indent=1, allow_nan=False))]
+        shown = [Text(json_text(content).rstrip())]
     elif not args.findings:
         shown.insert(0, tables(inspection, console.width))
     return Result(shown, status=1 if inspection.worst is Severity.ERROR else 0)
