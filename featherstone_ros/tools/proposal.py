@@ -31,6 +31,7 @@ from featherstone_ros.control.gains import (
     error_of_friction,
     postures,
 )
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import EARTH, Model, errors_naming, read_description
@@ -41,6 +42,7 @@ from featherstone_ros.model.transmissions import (
 )
 from featherstone_ros.parameter import of_joints
 from featherstone_ros.tools.clearance import Clearance
+from featherstone_ros.tools.trial_drive import first_motion
 
 ROUNDING = 1e-9  # [N m or N] of a weight that is none
 TOOLS = ("tool0", "tcp", "tool", "ee_link", "end_?effector", "flange", "hand", "wrist", "gripper")
@@ -51,6 +53,7 @@ AGILE = 0.7  # share of the largest least singular value that is enough
 RANK = 1e-3  # of the largest singular value: what is less is zero
 COUNT = 200  # postures that are looked at, each of these ways
 DIGITS = 2  # of the result, if it is as good with them
+POSES = 20  # of the first motion that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,17 @@ class Proposal:
         """Whether its transmissions say so, which few hold to."""
         servos = with_position_interface(ElementTree.fromstring(self.text))
         return not self.is_of_servos and servos.issuperset(self.model.joint_names)
+
+    @cached_property
+    def goal(self) -> Point:
+        """Of a first motion from the start, the way on which less meets."""
+        ways = [first_motion(self.model, self.start, sign) for sign in (1.0, -1.0)]
+        return max(ways, key=lambda goal: min(self.clearance.min_distance(self.way(goal)), 0.0))
+
+    def way(self, goal: Point) -> Floats:
+        """Return poses (B, n) from the start to a goal."""
+        share = np.linspace(0.0, 1.0, POSES)[:, None]
+        return np.asarray(self.start + share * (np.array(goal.positions) - self.start))
 
     @property
     def bandwidth(self) -> Floats:

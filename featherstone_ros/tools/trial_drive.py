@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,9 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.progress import Progress
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
-from featherstone_ros.tools.proposal import Proposal
+
+if TYPE_CHECKING:
+    from featherstone_ros.tools.proposal import Proposal
 
 MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m] at most, [s] of the motion
 REST = 0.5  # [s] before and after it
@@ -59,12 +62,12 @@ def _greatest(samples: Floats) -> Floats:
     return np.asarray(np.fmax.reduce(np.abs(samples)))
 
 
-def first_motion(model: Model, start: Floats) -> Point:
+def first_motion(model: Model, start: Floats, sign: float = 1.0) -> Point:
     """Return the goal of a motion from rest that stays well within all limits, every joint at once.
 
-    ``start`` (n,) where it begins [rad or m].
+    ``start`` (n,) where it begins [rad or m]. ``sign``: towards the upper limits, or -1: the lower.
     """
-    move = np.minimum(MOVE, ROOM * (model.upper - start))
+    move = np.minimum(MOVE, ROOM * (model.upper - start if sign > 0 else start - model.lower))
     space = JointSpace.of(model)
     move = np.minimum(
         move, SPEED * space.velocity * MOVE_TIME / 1.5
@@ -73,11 +76,11 @@ def first_motion(model: Model, start: Floats) -> Point:
     rate = SPEED * np.minimum(rate, SUDDEN * space.jerk)  # to which it jumps where it begins
     move = np.minimum(move, rate * MOVE_TIME**2 / 6.0)
     for _ in range(MAX_HALVINGS):
-        heavy = _too_heavy(model, start, move)
+        heavy = _too_heavy(model, start, sign * move)
         if not heavy.any():
             break
         move = np.where(heavy, move / 2, move)
-    return Point(MOVE_TIME, tuple(start + move), (0.0,) * model.n)
+    return Point(MOVE_TIME, tuple(start + sign * move), (0.0,) * model.n)
 
 
 def _too_heavy(model: Model, start: Floats, move: Floats) -> NDArray[np.bool_]:

@@ -33,7 +33,7 @@ from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.tools import cli, progress_bar, trajectory_files
 from featherstone_ros.tools.proposal import EASY, gravity_load, propose, start_posture, tool_link
 from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
-from featherstone_ros.tools.setup.report import summary
+from featherstone_ros.tools.setup.report import _near, summary
 from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
 
 ARMS = ("kinova", "so100", "tiago_no_hand")
@@ -187,9 +187,14 @@ def test_a_joint_that_friction_holds_up_is_named_by_its_range(friction, upper, i
     assert "test: 1 joint " in said
 
 
-@pytest.mark.parametrize("path", [path for path in ROBOTS if path.stem == "ur10_robot"])
-def test_a_first_motion_into_the_table_is_told(path, set_up):
-    assert "the boxes around upper_arm_link and floor overlap by 80 mm" in set_up(path)[0]
+@pytest.mark.parametrize("path", [p for p in ROBOTS if p.stem in ("ur10_robot", "b1-z1")])
+def test_the_first_motion_goes_where_less_meets_and_tells_what_does(path):
+    """A UR10 would go into the table; whichever way B1 goes, its thighs are in its hips."""
+    proposal = propose(path)
+    up, down = (first_motion(proposal.model, proposal.start, sign) for sign in (1, -1))
+    least = [proposal.clearance.min_distance(proposal.way(goal)) for goal in (up, down)]
+    assert least[0] < 0.0 and proposal.goal == (down if least[1] > least[0] else up)
+    assert ("overlap by" in _near(proposal)) is (max(least) < 0.0) is (path.stem == "b1-z1")
 
 
 def test_the_armature_of_which_the_file_tells_reduces_no_gain(panda):

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.proposal import propose
     from featherstone_ros.tools.setup import files
     from featherstone_ros.tools.setup.report import draw, next_steps, summary
-    from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
+    from featherstone_ros.tools.trial_drive import HEAVIER, drive
 
     urdf = robot_file(args.urdf)
     written = files.paths(args.output or Path(f"{_stem(urdf)}.yaml"))
@@ -92,10 +92,9 @@ def run(args: argparse.Namespace, console: Console) -> Result:
             raise FeatherstoneError(f"--{error}") from None
         except OSError as error:
             raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
-        goal = first_motion(proposal.model, proposal.start)
         try:
             drives = [
-                drive(proposal, goal, excess, partial(_report, progress, done))
+                drive(proposal, proposal.goal, excess, partial(_report, progress, done))
                 for done, excess in enumerate((0.0, HEAVIER), CHOICE)
             ]
         except ValueError as error:

@@ -25,7 +25,7 @@ from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.proposal import Proposal
 from featherstone_ros.tools.style import milli
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml
-from featherstone_ros.tools.trial_drive import Drive, first_motion
+from featherstone_ros.tools.trial_drive import Drive
 
 DIGITS = 4
 WORDS = ("yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")
@@ -209,7 +209,7 @@ def parameter_file(proposal: Proposal, drives: list[Drive]) -> str:
 
 def motion_file(proposal: Proposal) -> str:
     """Return a trajectory to a place near the start and back, as ``ros2 topic pub`` takes it."""
-    there = first_motion(proposal.model, proposal.start)
+    there = proposal.goal
     back = replace(there, time=2 * there.time, positions=tuple(proposal.start))
     return as_yaml(UncheckedTrajectory(proposal.model.joint_names, (there, back)))
 

@@ -27,7 +27,7 @@ from featherstone_ros.tools.style import (
     picture,
     short_names,
 )
-from featherstone_ros.tools.trial_drive import Drive, first_motion
+from featherstone_ros.tools.trial_drive import Drive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 # The error at which feedback should be stronger than Coulomb friction: in rad or m, and of a joint
 # with a shorter range, as a gripper's finger, this share of it.
 STUCK = 0.3
-POSES = 20  # of the first motion that are looked at
 NO_ACTION = "control_msgs is missing here, and with it the action: see featherstone-ros doctor"
 
 
@@ -114,10 +113,8 @@ def _falling(proposal: Proposal) -> str:
 
 def _near(proposal: Proposal) -> str:
     """Return a warning on what the first motion may bring together, or ""."""
-    start, clearance = proposal.start, proposal.clearance
-    way = np.array(first_motion(proposal.model, start).positions) - start
-    q = start + np.linspace(0.0, 1.0, POSES)[:, None] * way
-    overlap = (clearance.missing(q) - clearance.needed).max(axis=0)
+    clearance = proposal.clearance
+    overlap = (clearance.missing(proposal.way(proposal.goal)) - clearance.needed).max(axis=0)
     if not (overlap > 0.0).any():
         return ""
     worst = int(overlap.argmax())
