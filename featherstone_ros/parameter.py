@@ -114,35 +114,24 @@ def declared(
     maximum: float | None = None,
     *,
     name: str = "",
-    choices: tuple[str, ...] = (),
-    read_only: bool = False,
-    check: Callable[[Any], str | None] | None = None,
+    **more: Any,
 ) -> T:
-    """Return a field of a dataclass that is a parameter.
+    """Return a field of a dataclass that is a parameter, declared as a ``Parameter`` is.
 
     Args:
         default: Its type is the parameter's: bool, int, float, str, an enumeration of words, or a
             tuple of as many numbers; None, or ``REQUIRED`` of the field, where each joint has its
             own, see ``name``.
-        description: One line with the unit in brackets.
-        minimum: Smallest value that the node accepts.
-        maximum: Largest one.
+        description: As of ``Parameter``.
+        minimum: As of ``Parameter``.
+        maximum: As of ``Parameter``.
         name: Of the parameter, empty for the field's own; with ``{}`` for a joint's name there is
             one for each joint, and the field is an array (n,).
-        choices: The words that it accepts; an enumeration brings its own.
-        read_only: Fixed at start-up.
-        check: Further check of the value, returns why it is refused, or None.
+        **more: ``choices``, ``read_only`` and ``check`` of ``Parameter``; an enumeration brings its
+            own choices.
     """
-    metadata = {
-        "description": description,
-        "minimum": minimum,
-        "maximum": maximum,
-        "choices": choices,
-        "read_only": read_only,
-        "check": check,
-        "name": name,
-    }
-    return field(default=default, metadata=metadata)
+    own = {"description": description, "minimum": minimum, "maximum": maximum, "name": name}
+    return field(default=default, metadata={**own, **more})
 
 
 def of_each_joint(name: str, *declaration: Any, **more: Any) -> Any:
@@ -162,7 +151,7 @@ def parameters_of(kind: type) -> Iterator[Parameter]:
             options["choices"] = tuple(map(str, type(default)))
             default = str(default)
         elif isinstance(default, tuple):
-            options["check"] = options["check"] or of_length(len(default))
+            options.setdefault("check", of_length(len(default)))
             default = list(default)
         yield Parameter(name, default, **options)
 

@@ -240,7 +240,7 @@ class DriveUnits:
         for place, parameters in zip(fields(self)[1:], zip(*of_joints, strict=True), strict=True):
             given = np.broadcast_to(np.asarray(getattr(self, place.name), object), self.n)
             values = [p.accept(v) for p, v in zip(parameters, given.tolist(), strict=True)]
-            words = place.metadata["choices"]
+            words = place.metadata.get("choices")
             object.__setattr__(self, place.name, tuple(values) if words else np.array(values))
         for name, most in UNLIMITED.items():
             limit = getattr(self, name)
