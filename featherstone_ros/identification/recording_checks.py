@@ -78,7 +78,7 @@ def require_motion_enough(
             f"than {MOVING_RANGE:g} rad or m; {ADVICE}"
         )
     if beyond := efforts_beyond_limits(model, recordings):
-        raise IdentificationError(" ".join(beyond))
+        raise IdentificationError(beyond)
     _refuse_saturation(model, recordings)
 
 
@@ -139,15 +139,16 @@ def clipped_efforts(joints: Sequence[str], recordings: Sequence[Recording]) -> l
     ]
 
 
-def efforts_beyond_limits(model: Model, recordings: Sequence[Recording]) -> list[str]:
+def efforts_beyond_limits(model: Model, recordings: Sequence[Recording]) -> str:
     """Name the joints whose effort is often far beyond the limit: it is no torque of theirs."""
     every = np.abs(np.concatenate([recording.effort for recording in recordings])).T
-    return [
-        f"{name}: its effort comes to {effort.max():.4g}, its limit is {limit:g}: another unit, or "
-        f"a motor's current (drives.{name}.effort: current)?"
+    beyond = ", ".join(
+        f"{effort.max():.4g} in {name} (limit {limit:g})"
         for name, effort, limit in zip(model.joint_names, every, model.effort_limit, strict=True)
         if limit > 0.0 and (effort > TOO_STRONG * limit).mean() > SATURATED
-    ]
+    )
+    unit = "another unit, or motor currents (drives.<joint>.effort: current)?"
+    return beyond and f"Efforts come to {beyond}: {unit}"
 
 
 def _clipped(recordings: Sequence[Recording]) -> NDArray[np.bool_]:
@@ -286,7 +287,8 @@ def telling(lines: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except IdentificationError as error:
-        raise IdentificationError(". ".join([str(error).rstrip("."), *lines])) from None
+        end = "" if str(error).endswith(("?", ".")) else "."
+        raise IdentificationError(f"{error}{end} {'. '.join(lines)}".rstrip()) from None
 
 
 def _seconds(stretches: Sequence[Recording]) -> float:

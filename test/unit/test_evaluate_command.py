@@ -141,7 +141,7 @@ SUSPECT = [
     (TOOL, (1, 1, 1), "looks like an unmodelled 0.7", "--current-gain"),
     (known_arm.NOMINAL, (np.degrees(1), np.degrees(1), 1), "degrees", "unmodelled"),
     # In N mm, all joints are far beyond their limits.
-    (known_arm.NOMINAL, (1, 1, 1e3), "elbow_joint: its effort comes to", "unmodelled"),
+    (known_arm.NOMINAL, (1, 1, 1e3), "in elbow_joint (limit 150), ", "unmodelled"),
     study(known_arm.NOMINAL, (1, 1, 4 / 9), "--current-gain", "without gravity"),
     study(known_arm.NOMINAL, (1, 1, 1 / GAINS), "--current-gain", "without gravity"),
 ]

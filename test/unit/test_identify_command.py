@@ -157,7 +157,7 @@ HOPELESS = {
     "three seconds": (lambda s: tuple(x[:320] for x in s), "too short"),
     "constant speed": (constant_speed, "constant speed"),
     "saturated": (saturated, "saturated"),
-    "N mm": (lambda s: (*s[:3], 1e3 * s[3]), "elbow_joint: its effort comes to"),
+    "N mm": (lambda s: (*s[:3], 1e3 * s[3]), "(drives.<joint>.effort: current)? 15 of"),
     "degrees": (lambda s: (s[0], np.degrees(s[1]), np.degrees(s[2]), s[3]), "degrees"),
 }
 

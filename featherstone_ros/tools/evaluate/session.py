@@ -173,9 +173,10 @@ def faults_of(
             found = find_faults(Fitting(model, [recording], judged, cut_off))
             return in_other_units(found, model, recording, cut_off)
     except FeatherstoneError as error:
-        texts = tuple(efforts_beyond_limits(model, [recording]))
-        notes = () if texts else (f"Units and signs of efforts are not judged: {error}.",)
-        return Faults(texts, np.zeros(model.n), notes=notes)
+        if beyond := efforts_beyond_limits(model, [recording]):
+            return Faults((beyond,), np.zeros(model.n))
+        notes = (f"Units and signs of efforts are not judged: {error}.",)
+        return Faults((), np.zeros(model.n), notes=notes)
 
 
 def with_displacement(
