@@ -1,6 +1,8 @@
 """Exceptions of the package; all derive from FeatherstoneError."""
 
 from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
 
 SHOWN, LONGEST = 100, 200  # names in a message, and characters of one
 GET_ROS = "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'"
@@ -8,6 +10,16 @@ GET_ROS = "source a ROS 2 workspace, or pip install 'featherstone_ros[jazzy]'"
 
 class FeatherstoneError(Exception):
     """Base of all errors raised by featherstone_ros."""
+
+
+def needed(module: str, remedy: str = "") -> ModuleType:
+    """Import a library's module; if it is missing, the error says what to do (or to install it)."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        text = f"{name} cannot be imported ({error}): {remedy or f'pip install {name}'}"
+        raise FeatherstoneError(text) from None
 
 
 class ModelError(FeatherstoneError, ValueError):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.errors import BagError, FeatherstoneError, NothingRecordedError
+from featherstone_ros.errors import BagError, FeatherstoneError, NothingRecordedError, needed
 from featherstone_ros.identification import tables
 from featherstone_ros.identification.recording import FIELDS, JointStates
 from featherstone_ros.identification.storage_files import MAGIC, Mcap, Sqlite, Stored, Topic
@@ -112,12 +112,10 @@ def _messages(
 
     What was amiss is added to the notes.
     """
-    try:
-        files = storage(path)  # before the library: a wrong path is the more likely mistake
-        import rosbags.rosbag2  # noqa: F401
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise BagError(f"rosbags cannot be imported ({error}): pip install rosbags") from None
+    files = storage(path)  # before the library: a wrong path is the more likely mistake
+    needed("rosbags.rosbag2")
+    from rosbags.typesys import Stores, get_typestore
+
     # These messages are the same in all distributions: a bag's own definitions are not needed.
     deserialize = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr
     try:

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, Indices
+from featherstone_ros.errors import needed
 from featherstone_ros.identification.bodies import SIZE, Bodies
-from featherstone_ros.identification.filtering import needed_from_scipy
 from featherstone_ros.identification.fit import Fit, noise
 from featherstone_ros.identification.friction import drive_terms
 from featherstone_ros.identification.regression import Equations
@@ -90,7 +90,7 @@ def base_parameters(
     names += [f"{term}.{joint}" for term in terms for joint in model.joint_names]
     scale = np.linalg.norm(W, axis=0)
     scale[scale < NEGLIGIBLE * scale.max(initial=0.0)] = np.inf  # only rounding errors
-    _, R, order = needed_from_scipy("linalg").qr(W / scale, mode="economic", pivoting=True)
+    _, R, order = needed("scipy.linalg").qr(W / scale, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     rank = int((diagonal > negligible * diagonal[:1].max(initial=0.0)).sum())
     K = np.linalg.solve(R[:rank, :rank], R[:rank, rank:])

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from importlib import import_module
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.errors import IdentificationError
+from featherstone_ros.errors import IdentificationError, needed
 from featherstone_ros.identification.recording import Recording, interpolated, pause
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
 
@@ -156,7 +154,7 @@ class ZeroPhase:
         ``cut_off``: frequency at which each of its two passes lets 71 % through [Hz]. ``period``:
         time between two samples [s].
         """
-        signal = needed_from_scipy("signal")
+        signal = needed("scipy.signal")
         if not 0 < cut_off * period < 0.5:
             raise IdentificationError(
                 f"a filter of {cut_off:g} Hz needs more than {2 * cut_off:g} samples per second; "
@@ -205,7 +203,7 @@ def steady(samples: Recording, displacement: float) -> Floats:
     A Gaussian window keeps a monotone motion monotone; a low-pass filter would ring where a joint
     stops, and friction turn round with every swing.
     """
-    gaussian = needed_from_scipy("ndimage").gaussian_filter1d
+    gaussian = needed("scipy.ndimage").gaussian_filter1d
     width = STEADYING / samples.period  # [samples]
     position = np.asarray(gaussian(samples.position, width, axis=0, mode="nearest"), float)
     both = _dragged(np.hstack([position, position[::-1]]), PLAY * displacement)
@@ -219,15 +217,6 @@ def _dragged(position: Floats, play: float) -> Floats:
     for k in range(1, len(position)):
         np.minimum(np.maximum(dragged[k - 1], low[k]), high[k], out=dragged[k])
     return dragged
-
-
-def needed_from_scipy(part: str) -> ModuleType:
-    """Import a module of scipy; if it is missing, the error says how to install it."""
-    try:
-        return import_module(f"scipy.{part}")
-    except ImportError as error:
-        text = f"scipy cannot be imported ({error}): pip install scipy"
-        raise IdentificationError(text) from None
 
 
 def smooth_all(

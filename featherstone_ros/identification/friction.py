@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
+from featherstone_ros.errors import needed
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, viscous_speed
 
@@ -101,7 +102,7 @@ def fit(
     friction and armature from being negative (which happens where they compensate errors of the
     links). Returns terms by joint; for a joint at rest only the constant, the others 0.
     """
-    lsq_linear = needed_from_scipy("optimize").lsq_linear
+    lsq_linear = needed("scipy.optimize").lsq_linear
     law = Law()
     used = range(0 if armature else 1, len(law.terms))
     every = np.stack(law.columns(motion))[used]

@@ -32,9 +32,10 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import needed
 from featherstone_ros.identification.bodies import SIZE, Bodies
 from featherstone_ros.identification.explanation import OF_LINKS, least_noise
-from featherstone_ros.identification.filtering import SmoothMotion, needed_from_scipy
+from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import correlation_length
 from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
@@ -420,7 +421,7 @@ class Solver:
         spread = np.sqrt(np.einsum("ja,jab,jb->j", power, covariance, power) / point.weight)
         taken = self.sign * (power * self._drives(point.x)).sum(axis=1)
         ratio = np.where(spread > 0, taken / np.maximum(spread, 1e-300), 0.0)
-        return float(needed_from_scipy("special").log_ndtr(np.maximum(ratio, -GIVING)).sum())
+        return float(needed("scipy.special").log_ndtr(np.maximum(ratio, -GIVING)).sum())
 
     def _beginning(self, similar: Posterior) -> Floats:
         """Return the unknowns of a posterior with the same gains."""

@@ -17,13 +17,13 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import needed
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.filtering import (
     SETTLING,
     SmoothMotion,
     ZeroPhase,
     long_enough,
-    needed_from_scipy,
     smooth,
     weight,
 )
@@ -167,7 +167,7 @@ def one_thread() -> AbstractContextManager[object]:
     Of small matrices on busy cores: more threads cost far more than they save.
     """
     for part in ("linalg", "optimize", "signal"):  # their libraries must be loaded before the limit
-        needed_from_scipy(part)
+        needed(f"scipy.{part}")
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:

@@ -16,7 +16,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from featherstone_ros._shadow import StateBuffer
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import FeatherstoneError, needed
 from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.nodes.lifecycle import ModelNode
@@ -157,9 +157,8 @@ class PayloadService:
 def _online(node: ModelNode, model: Model, link: str) -> Any:
     """Return a search; imports scipy only now, which takes a while and may be missing."""
     from featherstone_ros.identification.arm import Arm
-    from featherstone_ros.identification.filtering import needed_from_scipy
     from featherstone_ros.identification.online import OnlinePayload
 
-    needed_from_scipy("optimize")
+    needed("scipy.optimize")
     drives = Drives.of_parameters(node.parameters, model.joint_names)
     return OnlinePayload(Arm(model, drives), link)

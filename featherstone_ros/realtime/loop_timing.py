@@ -67,14 +67,10 @@ class LatencyHistogram:
 class LoopTiming:
     """Latency, jitter and lost messages of one compiled loop, in words."""
 
-    def __init__(self, loop: RclLoop, clock: Callable[[], float] = monotonic) -> None:
-        """Begin.
-
-        ``clock``: steady time [s].
-        """
+    def __init__(self, loop: RclLoop) -> None:
+        """Begin."""
         self._loop = loop
-        self._clock = clock
-        self._begun = clock()
+        self._begun = monotonic()
         self._reported: dict[str, object] = {}
         self._latency, self._jitter = RecentDurations(loop.latency), RecentDurations(loop.jitter)
 
@@ -83,7 +79,7 @@ class LoopTiming:
 
         ``lost``: the name of the counter of lost messages.
         """
-        now = self._clock()
+        now = monotonic()
         if not self._reported or now - self._begun >= REPORT_PERIOD:
             self._begun = now
             self._reported = diagnostic_values(self._latency.take(), self._jitter.take())

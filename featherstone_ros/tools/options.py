@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from featherstone_ros.errors import GET_ROS, FeatherstoneError
+from featherstone_ros.errors import GET_ROS, FeatherstoneError, needed
 from featherstone_ros.model import EARTH
 
 RECORDING = "a bag's folder, a .db3 or .mcap file, or a .csv or .npz table with named columns"
@@ -300,22 +300,13 @@ def require_ros() -> None:
         _, fault, remedy = ask_middleware(os.environ)
         if fault:
             raise FeatherstoneError(f"ROS {fault}: {remedy}")
-    try:
-        import rclpy  # noqa: F401
-    except ImportError as error:
-        raise FeatherstoneError(f"rclpy cannot be imported ({error}): {GET_ROS}") from None
+    needed("rclpy", GET_ROS)
 
 
 def require_matplotlib(picture: object) -> None:
     """Raise FeatherstoneError if a picture is wanted and matplotlib is missing."""
-    if not picture:
-        return
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise FeatherstoneError(
-            f"matplotlib cannot be imported ({error}): pip install matplotlib"
-        ) from None
+    if picture:
+        needed("matplotlib")
 
 
 def require_writable(*paths: Path | None) -> None:

@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import FeatherstoneError, needed
 from featherstone_ros.tools.options import add_controller, add_outputs
 from featherstone_ros.tools.result import Console, Result
 
@@ -78,14 +78,13 @@ def _axes(text: str) -> set[int]:
 def run(args: argparse.Namespace, console: Console) -> Result:
     """Let the arm be led, and write what it was led along."""
     from featherstone_ros.control.trajectory import TrajectoryError
-    from featherstone_ros.identification.filtering import needed_from_scipy
     from featherstone_ros.tools.motion_client import ControllerClient
     from featherstone_ros.tools.taught_motion import fitted, gaps, taught
     from featherstone_ros.tools.trajectory_files import as_yaml
 
     if sys.stdin is None or not sys.stdin.isatty():
         raise FeatherstoneError("standard input is no terminal: there are no keys to begin and end")
-    needed_from_scipy("signal")  # before the arm floats
+    needed("scipy.signal")  # before the arm floats
     with (
         single_keys() as typed,
         ControllerClient("teach", args.controller) as controller,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from bag_writer import joint_state, joint_trajectory, message
 
-from featherstone_ros.errors import BagError
+from featherstone_ros.errors import BagError, FeatherstoneError
 from featherstone_ros.identification import bags
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
 from featherstone_ros.identification.session import identify
@@ -207,7 +207,7 @@ def test_without_the_library_it_says_what_to_install(bag, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
-    with pytest.raises(BagError, match=r"pip install rosbags"):
+    with pytest.raises(FeatherstoneError, match=r"pip install rosbags"):
         read_joint_states(bag)
     with pytest.raises(BagError, match=r"there is no .*nowhere"):
         read_joint_states(bag.with_name("nowhere"))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from featherstone_ros.errors import IdentificationError
+from featherstone_ros.errors import FeatherstoneError, IdentificationError
 from featherstone_ros.identification.explanation import rms
 from featherstone_ros.identification.filtering import clean
 from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose
@@ -235,7 +235,7 @@ def test_scipy_is_asked_for(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "scipy.signal", None)
-    with pytest.raises(IdentificationError, match=r"pip install scipy"):
+    with pytest.raises(FeatherstoneError, match=r"pip install scipy"):
         smooth(even_samples(), 2.0)
 
 

@@ -28,7 +28,7 @@ from featherstone_ros.control.retiming.timing import Bounds, durations, fastest
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, Trajectory
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import FeatherstoneError, needed
 from featherstone_ros.model import Model
 from featherstone_ros.model.arguments import finite_joint_array
 from featherstone_ros.model.drives import Drives
@@ -145,7 +145,8 @@ def retime(
 
     Raises:
         RetimingError: The path leads nowhere or leaves the range of a joint, gravity and friction
-            alone exceed a limit, nothing limits the speed of a joint, or scipy is missing.
+            alone exceed a limit, or nothing limits the speed of a joint.
+        FeatherstoneError: SciPy is missing.
         ValueError: An argument is out of range.
         UnknownNameError: There is no such link.
     """
@@ -161,7 +162,8 @@ def retime(
         positive_number(f"link_speed of {link!r}", speed)
     wanted = RetimingLimits(space, rate, speeds)
     arm = ArmOnPath(model, Dynamics(model), drives, wanted)
-    _require_scipy()
+    for part in ("interpolate", "optimize", "sparse"):
+        needed(f"scipy.{part}")
     stretches = _stretches(path, space, blend)
     _check(arm, stretches)
     total = ROUNDS * len(stretches)
@@ -174,16 +176,6 @@ def retime(
 
 def _report(report: Progress, before: int, total: int, done: int) -> None:
     report(before + done, total)
-
-
-def _require_scipy() -> None:
-    """Raise RetimingError if SciPy, with its solver of linear programmes, is missing."""
-    try:
-        import scipy.interpolate
-        import scipy.optimize
-        import scipy.sparse  # noqa: F401
-    except ImportError as error:
-        raise RetimingError(f"scipy cannot be imported ({error}): pip install scipy") from None
 
 
 def _space(

@@ -115,8 +115,7 @@ class Excitation:
         self.arm, self.clearance, self._duration = arm, clearance, duration
         self._harmonics, self._highest = harmonics, highest
         model = arm.model
-        limit = np.where(np.isfinite(model.velocity_limit), model.velocity_limit, np.inf)
-        self._velocity = speed * np.minimum(limit, UNLIMITED_VELOCITY / 0.8)
+        self._velocity = speed * np.minimum(model.velocity_limit, UNLIMITED_VELOCITY / 0.8)
         limits = arm.limits
         self._acceleration = speed * np.minimum(limits.acceleration, limits.deceleration)
         self._jerk = speed * limits.jerk

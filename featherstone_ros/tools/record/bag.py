@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from featherstone_ros.errors import FeatherstoneError
+from featherstone_ros.errors import FeatherstoneError, needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,12 +49,9 @@ class Bag:
         """Prepare."""
         if folder.exists():
             raise FeatherstoneError(f"{folder} is there already: --output FOLDER writes elsewhere")
-        try:
-            import rosbags.rosbag2  # noqa: F401
-            from rosbags.typesys import Stores, get_typestore
-        except ImportError as error:
-            text = f"rosbags cannot be imported ({error}): pip install rosbags"
-            raise FeatherstoneError(text) from None
+        needed("rosbags.rosbag2")
+        from rosbags.typesys import Stores, get_typestore
+
         self.folder = folder
         self._types = get_typestore(Stores.ROS2_JAZZY)
         self._writer: Any = None
