@@ -21,7 +21,7 @@ from rclpy.action import ActionClient
 from rig import OWN_CONTROLLER, Rig
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
-from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, URDF, Q
+from test_feedforward_controller import NAMES, NODE, PARAMETERS, PATIENT, STABLE, URDF, Q
 from trajectory_msgs.msg import (
     JointTrajectory,
     MultiDOFJointTrajectory,
@@ -33,8 +33,6 @@ INITIAL = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=Tr
 # Brakes as the watchdog that an arm needs: a controller that does not run for 0.6 s, on a busy
 # machine, would leave it with a torque that throws it for good.
 OF_TWIN = {"rate": 500.0, "command_timeout": 0.1, **INITIAL}
-# With margin at 500 states a second, on a busy machine, too.
-STABLE = {"gains.elbow.p": 20.0, "gains.elbow.d": 1.0, "gains.shoulder.d": 5.0}
 BRIEF = {"give_up_after": 1.0}  # [s] less than the node waits for an arm to rest before it ends
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
 Result = FollowJointTrajectory.Result

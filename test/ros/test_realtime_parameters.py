@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from support import status_values  # skips this module where ROS is missing
 from test_feedforward_controller import (
+    GRAVITY,
     NODE,
     PATIENT,
     URDF,
@@ -50,14 +51,15 @@ def test_controllers_diagnostics_have_the_timing(ros):
 
 def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros):
     arm = ScriptedArm(ros, **PATIENT)
-    arm.settle()
+    arm.settle(GRAVITY)
     arm.set(deadline__cycle_time=1e-9)  # nothing is so fast
     arm.answer()
     arm.process.wait_for_output("took longer than deadline.cycle_time 1e-09 s")
 
     def says(text: str) -> Callable[[], DiagnosticStatus | None]:
         def status() -> DiagnosticStatus | None:
-            arm.settle(states=5)
+            for _ in range(5):
+                arm.answer()
             said = ros.status("", NODE)
             return said if text in said.message else None
 
