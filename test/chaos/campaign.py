@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing import get_context
 from pathlib import Path
@@ -12,25 +11,11 @@ from report import Outcome, table, write_csv
 from rich.console import Console
 from rich.progress import track
 
-from featherstone_ros.model.robots import robot_names
-
 
 def run(outcome_of: Callable[[Any], Any], jobs: Iterable[Any], workers: int) -> Iterator[Any]:
     """Yield what comes of jobs, in order, from processes."""
     with get_context("spawn").Pool(workers) as pool:
         yield from pool.imap(outcome_of, jobs)
-
-
-def parser(text: str | None, episodes: int) -> argparse.ArgumentParser:
-    """Return what reads the arguments that all campaigns have."""
-    result = argparse.ArgumentParser(
-        description=text, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument("--episodes", type=int, default=episodes, help=f"default: {episodes}")
-    result.add_argument("--seed", type=int, default=0, help="of the first episode; default: 0")
-    result.add_argument("--robot", choices=robot_names(), default="panda", help="default: panda")
-    result.add_argument("--workers", type=int, default=2)
-    return result
 
 
 def tell(episodes: Iterator[Outcome], count: int, kinds: Sequence[str], output: Path) -> int:

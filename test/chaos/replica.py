@@ -15,6 +15,7 @@ first one's. Each arm is judged alone.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import deque
 from collections.abc import Iterable
@@ -56,6 +57,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point, TrajectoryError
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.robots import robot_names
 from featherstone_ros.simulation.simulator_settings import SimulatorSettings
 from featherstone_ros.simulation.twin import Twin, nanoseconds
 
@@ -418,7 +420,13 @@ def outcome_of(options: tuple[Any, ...], seed: int) -> report.Outcome:
 
 def main() -> int:
     """Run the episodes; return 1 if one has failed."""
-    parser = campaign.parser(__doc__, 10_000)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--episodes", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0, help="of the first episode; default: 0")
+    parser.add_argument("--robot", choices=robot_names(), default="panda")
+    parser.add_argument("--workers", type=int, default=2)
     modes = [str(mode) for mode in Mode if mode.leads_end_effector]
     parser.add_argument("--hand", default=modes[0], choices=modes, help="mode when led by the hand")
     parser.add_argument("--press", action="store_true", help="the hand presses on a plane")

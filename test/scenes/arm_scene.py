@@ -49,7 +49,8 @@ class Scene:
         robot: As ``load`` takes it; with the parameters that it has, or those that ``setup``
             proposes.
         ask: Time [s] to what is asked then; the arm is taken over at 0.
-        duration: [s].
+        duration: [s] at most.
+        until: What ends it sooner.
         start: (n,) where the arm stands at first; None: as the robot's file says [rad or m].
         parameters: Of the controller, other than the robot's.
         state: What is done to a joint state; None, or returning None: it is lost.
@@ -66,6 +67,7 @@ class Scene:
     robot: str
     ask: Mapping[float, Ask]
     duration: float
+    until: Callable[[ClosedLoop], bool] = field(default=lambda loop: False, kw_only=True)
     start: ArrayLike | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     state: Callable[[JointState], JointState | None] = lambda state: state
@@ -273,6 +275,8 @@ def play(scene: Scene) -> Played:
         desired.append(loop.controller.compiled.desired[:3])
         while asked and loop.now >= asked[0][0] - 1e-9:
             asked.pop(0)[1](loop)
+        if scene.until(loop):
+            break
     return Played(
         loop,
         Record.of(samples),
