@@ -22,14 +22,13 @@ from test_teach_and_replay import COMMAND, end
 RATE = 125.0  # [Hz]
 PACE = 3.0  # times as fast as real time
 FORCE = 12.0  # [N]
-STIFFNESS = 400.0  # [N/m]
 
 
 class Sensor(Hand):
     """A Panda in mode admittance, in lockstep, and a sensor."""
 
     def __init__(self, ros: Ros, **parameters: Any) -> None:
-        stiffness = [STIFFNESS] * 3 + [30.0] * 3
+        stiffness = [400.0] * 3 + [30.0] * 3
         law = {"output": "joint_state", "stiffness": stiffness, "wrench_timeout": 0.5}
         super().__init__(ros, {**law, **parameters}, pace=PACE, twin={"rate": RATE})
         assert ros.set_parameters(CONTROLLER, {"mode": "admittance"})[0].successful
@@ -71,20 +70,11 @@ def test_no_wrench_is_told_and_targets_are_refused(hand):
     hand.ros.ask(hand.targets, target, hand.tells("while no wrench comes on ~/wrench"), "a refusal")
 
 
-def test_push_moves_the_hand_as_its_spring_says(hand):
-    hand.feel_until(hand.tells("running"), "green diagnostics")
-    start = hand.position
-    hand.feel_until(
-        lambda: abs((hand.position - start)[1] - FORCE / STIFFNESS) < 1.5e-3,
-        "the hand where the spring balances the push",
-        force=hand.turned([0.0, FORCE, 0.0]),
-    )
-    hand.feel_until(lambda: np.abs(hand.position - start).max() < 1.5e-3, "the hand back again")
-    assert hand.speed < 0.05
-
-
 def test_a_zeroed_sensor_moves_the_hand_no_more(hand):
-    """Nor when what it read is gone and it is zeroed again: refused until the hand stands."""
+    """Nor when what it read is gone and it is zeroed again: refused until the hand stands.
+
+    How far a push moves it: test_admittance.py.
+    """
     hand.feel_until(hand.tells("running"), "green diagnostics")
     start, answers = hand.position, []
 

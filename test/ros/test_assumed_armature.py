@@ -15,7 +15,7 @@ ASSUMED = float(assumed_armature(Model.from_urdf(URDF))[0])
 
 
 def start(ros: Ros, **parameters):
-    twin = {"initial_positions.outer": 0.3, **parameters}
+    twin = {"initial_positions.outer": 0.3, "rate": 500.0, **parameters}
     rig = Rig(ros, URDF, twin=twin, controller=parameters)
     return {TWIN: rig.twin, CONTROLLER: rig.controller}
 

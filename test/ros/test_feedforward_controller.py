@@ -349,6 +349,24 @@ def test_reference_is_followed(arm):
     arm.status("refused reference: point 0: 1 positions, expected 2")
 
 
+def test_an_arm_that_did_not_arrive_is_named_until_that_is_near_enough(arm):
+    """Of more arms and motions: test_arrival.py. Its states come at 100 Hz."""
+    arm.follow([point(0.3, Q + 0.05)])
+    slow = {"gains": "for gains.period 2 ms"}
+    text = "did not arrive: shoulder 50.0 mrad"
+    told = arm.ros.new_status(text, NODE, DiagnosticStatus.WARN, **slow)
+
+    def is_told() -> DiagnosticStatus | None:
+        arm.settle(gravity_at(Q + 0.05) + 5.0)
+        return told()
+
+    arm.ros.wait_for(is_told, text, period=0.03)
+    near = {f"constraints__{name}__goal": 0.1 for name in NAMES}
+    assert all(arm.set(**near))
+    assert arm.status("running: hold").level == DiagnosticStatus.OK
+    assert all(arm.set(**dict.fromkeys(near, 0.0)))
+
+
 def test_hold_stops_a_trajectory(arm):
     arm.follow([point(1000.0, Q + 0.5)])
     arm.answer()

@@ -38,7 +38,7 @@ def test_a_twin_of_the_arm_alone_stands_on_the_torso_that_it_is_told_of(ros):
     """By the parameter, at run time as well, until a joint state tells; what is absurd is not."""
     node = "/digital_twin"
     start = {f"initial_positions.{name}": START[name] for name in FREE}
-    own = {"robot_description": URDF, "joints": FREE, "locked.waist": LEAN, **start}
+    own = {"robot_description": URDF, "joints": FREE, "locked.waist": LEAN, "rate": 100.0, **start}
     process = ros.start(TWIN, own)
     states = ros.collect(JointState, "/joint_states")
     whole = fr.Dynamics(fr.Model.from_urdf(URDF))

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 
 import pytest
 from support import status_values  # skips this module where ROS is missing
-from test_feedforward_controller import (
-    GRAVITY,
-    NODE,
-    PATIENT,
-    URDF,
-    ScriptedArm,
-)
+from test_feedforward_controller import GRAVITY, NODE, PATIENT, URDF, ScriptedArm
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -32,45 +25,34 @@ TIMING = (
 )
 
 
-def test_controllers_diagnostics_have_the_timing(ros):
-    arm = ScriptedArm(ros, **PATIENT)
-    arm.answer()
-    names = (*TIMING, "states lost", "commands saturated", "governor interventions")
-
-    def measured() -> dict[str, str] | None:
-        for _ in range(20):
-            arm.answer()
-        values = status_values(ros.status("running", NODE))
-        return values if values["latency p50 [us]"] != "0" else None
-
-    values = ros.wait_for(measured, "latency")
-    assert set(names) <= values.keys()
-    assert 0.0 < float(values["latency p50 [us]"]) <= float(values["latency max [us]"])
-    assert values["states lost"] == "0"
-
-
-def test_missed_deadlines_are_told_and_hold_the_arm_if_wanted(ros):
+def test_missed_deadlines_are_told_beside_the_timing_and_hold_the_arm_if_wanted(ros):
     arm = ScriptedArm(ros, **PATIENT)
     arm.settle(GRAVITY)
     arm.set(deadline__cycle_time=1e-9)  # nothing is so fast
     arm.answer()
     arm.process.wait_for_output("took longer than deadline.cycle_time 1e-09 s")
 
-    def says(text: str) -> Callable[[], DiagnosticStatus | None]:
-        def status() -> DiagnosticStatus | None:
-            for _ in range(5):
-                arm.answer()
-            said = ros.status("", NODE)
-            return said if text in said.message else None
+    def said(text: str) -> DiagnosticStatus:
+        """Send states until the diagnostics say it."""
+        find = ros.new_status(text, NODE)
 
-        return status
+        def found() -> DiagnosticStatus | None:
+            arm.answer()
+            return find()
 
-    ros.wait_for(says("commands come too late"), "warning")
+        return ros.wait_for(found, text, period=0.01)
+
+    said("commands come too late")
     arm.set(deadline__action="hold")
-    said = ros.wait_for(says("gravity hold"), "hold")
-    assert said.level == DiagnosticStatus.ERROR
+    status = said("gravity hold")
+    assert status.level == DiagnosticStatus.ERROR
+    values = status_values(status)
+    names = (*TIMING, "states lost", "commands saturated", "governor interventions")
+    assert set(names) <= values.keys()
+    assert 0.0 < float(values["latency p50 [us]"]) <= float(values["latency max [us]"])
+    assert values["states lost"] == "0"
     arm.set(deadline__cycle_time=0.0)
-    ros.wait_for(says("running"), "end of the hold")
+    said("running")
     arm.stop()
 
 

@@ -24,7 +24,8 @@ def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
     assert cli.main(["setup", robot, "--output", str(file)]) == 0
     joints = list(load(robot).model.joint_names)
     start = read_parameters(file)["digital_twin"]
-    rig = Rig(ros, robot_file(robot).read_text(), "--params-file", str(file))
+    text = robot_file(robot).read_text()
+    rig = Rig(ros, text, "--params-file", str(file), twin={"rate": 500.0})
     rig.wait_until_held()
     status = ros.status(node=CONTROLLER, phase="running")
     assert status_values(status)["gains"] == "nothing found"
