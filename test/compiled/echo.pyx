@@ -35,8 +35,10 @@ cdef struct Echo:
 
 cdef void echo_answer(Echo* echo, Output* output) noexcept nogil:
     cdef int64_t end = steady_now() + echo.duration
-    while echo.duration and steady_now() < end:
-        pass
+    cdef timespec until
+    if echo.duration:
+        until.tv_sec, until.tv_nsec = <long> (end // SECOND), <long> (end % SECOND)
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL)
     output.publish(output.loop, 0, echo.answer, echo.answer_size)
 
 

@@ -14,7 +14,6 @@ from support import (  # skips this module where ROS is missing
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from nav_msgs.msg import Odometry
-from rig import Rig
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
@@ -93,20 +92,6 @@ def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
     assert ros.call(Trigger, f"{NODE}/reset").success
     base.pose.clear()
     ros.wait_for(lambda: base.pose.get(0.0) == POSE, "the base where it was")
-
-
-def test_controller_of_a_fixed_base_moves_an_arm_in_space(ros):
-    """It gets there, and the base gives way."""
-    base = Base(ros)
-    weightless = {"gravity": [0.0, 0.0, 0.0]}
-    gains = {"gains.shoulder.p": 60.0, "gains.shoulder.d": 10.0}
-    gains |= {"gains.elbow.p": 20.0, "gains.elbow.d": 3.0}
-    own = {"path_tolerance": 0.0, **weightless, **gains}
-    rig = Rig(ros, BOAT, twin=FLOATING | weightless, controller=own)
-    rig.wait_until_held()
-    rig.lead([START[0] + 0.5, START[1] - 0.4], within=2e-3)
-    moved = np.array(list(base.pose.values())[-1][:3]) - POSE[:3]
-    assert np.linalg.norm(moved) > 0.01
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("tf2_msgs"), reason="tf2_msgs is not installed")

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from control_arm import URDF, Q
-from studies import study
 from support import DEADLINE, Ros, point, ros_in_free_domain, stamp
 
 # isort: split
-from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -56,83 +53,52 @@ def motion(names: Sequence[str], begin: Any, by: float, start: float, duration: 
     return JointTrajectory(header=Header(stamp=stamp(start)), joint_names=names, points=points)
 
 
-# Twin and controllers in lockstep: bit for bit the same, whatever the machine does.
+# A twin and two controllers in lockstep: bit for bit the same, whatever the machine does.
 
-START, DURATION, END = 1.0, 0.8, 2.0  # [s] of the motion, of the run
-PUSH = WrenchStamped(
-    header=Header(frame_id="tool0"), wrench=Wrench(force=Vector3(x=3.0, y=8.0, z=0.0))
-)
-LAWS = {
-    "admittance": {"mode": "admittance", "output": "joint_state"},
-    "two controllers": {"update_on": "timer", "rate": 1.0 / PERIOD},
-}
+START, DURATION, END = 0.5, 0.8, 1.5  # [s] of the motion, of the run
+PARTS = {NODE: JOINTS[:3], OTHER: JOINTS[3:]}
 
 
 class Lockstep:
-    """Twin and controllers; what the arm did, by the time of its states [ns]."""
+    """The nodes; what the arm did, by the time of its states [ns]."""
 
-    def __init__(self, ros: Ros, law: str) -> None:
-        self.ros = ros
-        states = {}
-        self.states = states
+    def __init__(self, ros: Ros) -> None:
+        self.ros, self.states = ros, {}
         ros.node.create_subscription(
-            JointState, "/joint_states", lambda s: states.setdefault(time_of(s), s), EVERY
+            JointState, "/joint_states", lambda s: self.states.setdefault(time_of(s), s), EVERY
         )
-        parts = {NODE: JOINTS[:3], OTHER: JOINTS[3:]} if law == "two controllers" else {NODE: ()}
-        self.processes = []
-        parameters = {**SIMULATED, **LAWS[law], "tip": "tool0", "autostart": False}
-        parameters["executor_timeout"] = 0.0  # which is by the computer's clock
-        for node, joints in parts.items():
-            own = {"joints": list(joints)} if joints else {"joints": []}
-            self.processes.append(
-                ros.start(
-                    CONTROLLER,
-                    {**parameters, **own},
-                    *("-r", f"__node:={node[1:]}", "-r", "~/wrench:=/digital_twin/wrench"),
-                )
-            )
-        topics = {j: f"{node}/commands" for node, joints in parts.items() for j in joints}
-        remap = ("commands", "joint_commands")
-        self.processes.append(
+        parameters = {**SIMULATED, "autostart": False}
+        own = {"update_on": "timer", "rate": 1.0 / PERIOD}
+        own["executor_timeout"] = 0.0  # which is by the computer's clock
+        self.processes = [
             ros.start(
-                TWIN,
-                {
-                    **SIMULATED,
-                    "lockstep": True,
-                    "publish_clock": True,
-                    "rate": 1.0 / PERIOD,
-                    **{
-                        f"initial_positions.{j}": q
-                        for j, q in zip(JOINTS, BENT.tolist(), strict=True)
-                    },
-                    **{f"command_topic.{joint}": topic for joint, topic in topics.items()},
-                    "wrench_sensor": "tool0" if law == "admittance" else "",
-                    "wrench_timeout": 0.0,  # one push for all of the run
-                    "autostart": False,
-                },
-                *(word for t in remap for word in ("-r", f"~/{t}:={NODE}/{t}") if not topics),
+                CONTROLLER, {**parameters, **own, "joints": joints}, "-r", f"__node:={node[1:]}"
             )
-        )
-        for node, joints in parts.items():
+            for node, joints in PARTS.items()
+        ]
+        topics = {j: f"{node}/commands" for node, joints in PARTS.items() for j in joints}
+        home = dict(zip(JOINTS, BENT.tolist(), strict=True))
+        twin = {
+            **parameters,
+            **{"lockstep": True, "publish_clock": True, "rate": 1.0 / PERIOD},
+            **{f"initial_positions.{joint}": q for joint, q in home.items()},
+            **{f"command_topic.{joint}": topic for joint, topic in topics.items()},
+        }
+        self.processes.append(ros.start(TWIN, twin))
+        goals = {}
+        for node in PARTS:
             assert ros.change_state(node, "configure")
-            goal = ros.publisher(JointTrajectory, f"{node}/joint_trajectory")
-            names = list(joints or JOINTS)
-            begin = BENT[[JOINTS.index(name) for name in names]]
-            parts[node] = (goal, motion(names, begin, 0.6, START, DURATION))
+            goals[node] = ros.publisher(JointTrajectory, f"{node}/joint_trajectory")
         for transition in ("configure", "activate"):
             assert ros.change_state("/digital_twin", transition)
-        if law == "admittance":  # in time 0, which lasts until there is a command
-            felt = ros.collect(WrenchStamped, "/digital_twin/wrench")
-            ros.publisher(WrenchStamped, "/digital_twin/external_wrench").publish(PUSH)
-            ros.wait_for(lambda: felt and felt[-1].wrench == PUSH.wrench, "the push")
-        for node in parts:
+        for node in PARTS:
             assert ros.change_state(node, "activate")
-        ros.wait_for(lambda: len(states) > 20, "states")
-        if law != "admittance":
-            for goal, message in parts.values():
-                goal.publish(message)
+        ros.wait_for(lambda: len(self.states) > 20, "states")
+        for node, joints in PARTS.items():
+            begin = np.array([home[joint] for joint in joints])
+            goals[node].publish(motion(joints, begin, 0.6, START, DURATION))
 
-    def run(self, stop_at: Sequence[float] = ()) -> bytes:
+    def run(self, stop_at: Sequence[float] = ()) -> np.ndarray:
         """Return all states until the end; each process is stopped for .3 s at these times."""
         for seconds in stop_at:
             self.wait(seconds)
@@ -145,30 +111,23 @@ class Lockstep:
             assert "refused" not in process.output
         times = [round(k * PERIOD * 1e9) for k in range(1, round(END / PERIOD))]
         rows = [self.states[t] for t in times]
-        return np.array([[*s.position, *s.velocity, *s.effort] for s in rows]).tobytes()
+        return np.array([[*s.position, *s.velocity, *s.effort] for s in rows])
 
     def wait(self, seconds: float) -> None:
         self.ros.wait_for(lambda: max(self.states) > seconds * 1e9, f"state at {seconds}")
 
 
-def lockstep_run(folder: Path, law: str, stop_at: Sequence[float] = ()) -> bytes:
+def lockstep_run(folder: Path, stop_at: Sequence[float] = ()) -> np.ndarray:
     with ros_in_free_domain(folder) as ros:
-        return Lockstep(ros, law).run(stop_at)
+        return Lockstep(ros).run(stop_at)
 
 
-STOPS = (START + 0.3, START + 0.6)
-
-
-@pytest.mark.parametrize("law", [study("admittance"), "two controllers"])
-def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path, law):
-    undisturbed = lockstep_run(tmp_path, law)
-    states = np.frombuffer(undisturbed).reshape(-1, 18)
-    moved = states[-1, :6] - BENT
-    if law == "admittance":
-        assert 0.01 < np.abs(moved).max() < 0.5  # the hand yields
-    else:  # also of two controllers, each of which follows where the joints of the other are
-        np.testing.assert_allclose(moved, 0.6, atol=2e-3)
-    assert lockstep_run(tmp_path, law, STOPS) == undisturbed
+def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path):
+    """Each of two controllers follows where the joints of the other are."""
+    undisturbed = lockstep_run(tmp_path)
+    np.testing.assert_allclose(undisturbed[-1, :6] - BENT, 0.6, atol=2e-3)
+    again = lockstep_run(tmp_path, (START + 0.3, START + 0.6))
+    assert again.tobytes() == undisturbed.tobytes()
 
 
 # An arm that says where it is when the test says so: the test owns the time.
