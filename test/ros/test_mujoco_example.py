@@ -18,14 +18,14 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.proposal import start_posture
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "mujoco_arm.py"
-REST = 1.0  # [s] before the end of a motion is judged
+REST = 0.6  # [s] before the end of a motion is judged
 LOCKED = ("--real-time-factor", "0")
 ARMATURE, COULOMB, VISCOUS = 0.1, 0.8, 0.5
 WORST, LAST = 0.02, 0.003  # [rad]
 
 
 def test_an_arm_in_mujoco_follows_and_arrives(ros):
-    """All joints by 1.2 rad in 2.5 s, joint states at 500 Hz, steps of 0.5 ms; gains by default."""
+    """All joints by 0.5 rad in 1 s, joint states at 500 Hz, steps of 0.5 ms; gains by default."""
     pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")
     path = robot_file("ur5e")
     model = Model.from_file(path)
@@ -47,10 +47,10 @@ def test_an_arm_in_mujoco_follows_and_arrives(ros):
     states = ros.collect(JointState, "joint_states", DEEP)
     errors = ros.collect(JointState, f"{CONTROLLER}/error", DEEP)
     ros.status("running", "feedforward_controller")
-    goal = start + np.minimum(1.2, 0.7 * (model.upper - start))
+    goal = start + np.minimum(0.5, 0.7 * (model.upper - start))
     trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
     still = [0.0] * model.n
-    points = [point(2.5, goal, velocities=still, accelerations=still)]
+    points = [point(1.0, goal, velocities=still, accelerations=still)]
     trajectories.publish(JointTrajectory(joint_names=joints, points=points))
 
     def is_there() -> bool:

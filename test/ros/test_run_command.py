@@ -49,7 +49,8 @@ def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
     states = ros.collect(JointState, f"{namespace}/joint_states", 1)
     patient = ros.folder / "patient.yaml"  # it is sent once, and a busy machine might break it off
     patient.write_text(
-        "/**/feedforward_controller: {ros__parameters: {state_timeout: 10.0, path_tolerance: 0.0}}"
+        "/**/feedforward_controller: {ros__parameters: {state_timeout: 10.0, path_tolerance: 0.0}}\n"
+        "/**/digital_twin: {ros__parameters: {rate: 250.0}}"
     )
     arguments = ("--trajectory", write_plan(ros), "--parameters", str(patient))
     own = ("--namespace", namespace, "--real-time")

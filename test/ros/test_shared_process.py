@@ -39,7 +39,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     with ros_in_free_domain(tmp_path_factory.mktemp("rig")) as ros:
         ros.environment["PYTHONPATH"] += f":{Path(__file__).parent}"
         own = {"program": "shared_process", "fork": False}
-        yield held_panda(ros, 1.0, **own, executor_timeout=2.0)
+        yield held_panda(ros, 1.0, 100.0, **own, executor_timeout=2.0)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_the_end_of_a_forked_child_ends_nothing(rig):
         rig.ros.wait_for(
             lambda number=number: len(ended.findall(rig.controller.output)) == number, what
         )
-        rig.wait_for_commands(200)  # for a second
+        rig.wait_for_commands(100)  # for a second
         assert rig.speed > 0.0
         rig.assert_no_race()
     assert list(map(int, ended.findall(rig.controller.output))) == list(ENDS.values())
