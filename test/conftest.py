@@ -216,7 +216,7 @@ def pytest_collection() -> Iterator[None]:
 
 # What begins late others wait for, or take in parts, each of which makes its module's fixtures.
 LONG = (
-    *("test_simulated_time", "test_shared_process", "test_feedforward_controller"),
+    *("test_two_controllers", "test_shared_process", "test_feedforward_controller"),
     *("test_teach_and_replay", "test_replay", "test_run_command", "test_digital_twin"),
     *("test_demo", "test_shadow_mode", "test_identify_command", "test_evaluate_command"),
     *("test_examples", "test_excite_command"),

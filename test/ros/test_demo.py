@@ -41,7 +41,7 @@ def finished(ros: Ros, *arguments: str) -> dict:
     assert process.wait() == 0, process.output
     assert "Traceback" not in process.output
     report = json.loads((ros.folder / "demo/report.json").read_text())
-    assert is_locked != report["real_time"]  # what repeats to the bit: test_simulated_time.py
+    assert is_locked != report["real_time"]  # what repeats to the bit: test_two_controllers.py
     # It shares its time with no other simulation.
     own = {f"{namespace}/clock"} if is_locked else set()
     assert {topic for topic in topics if topic.endswith("/clock")} == own

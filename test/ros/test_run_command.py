@@ -48,8 +48,9 @@ def test_a_trajectory_file_is_followed_whatever_the_diagnostics_warn_of(ros):
     ros.node.create_publisher(Float64MultiArray, f"{namespace}/feedforward_controller/commands", 1)
     states = ros.collect(JointState, f"{namespace}/joint_states", 1)
     patient = ros.folder / "patient.yaml"  # it is sent once, and a busy machine might break it off
+    controller = "{ros__parameters: {state_timeout: 10.0, path_tolerance: 0.0}}"
     patient.write_text(
-        "/**/feedforward_controller: {ros__parameters: {state_timeout: 10.0, path_tolerance: 0.0}}\n"
+        f"/**/feedforward_controller: {controller}\n"
         "/**/digital_twin: {ros__parameters: {rate: 250.0}}"
     )
     arguments = ("--trajectory", write_plan(ros), "--parameters", str(patient))

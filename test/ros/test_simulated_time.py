@@ -1,14 +1,15 @@
-"""use_sim_time: all of a node's time is ROS time, so that nothing hangs on the machine's speed."""
+"""use_sim_time: all of a node's time is ROS time, so that nothing hangs on the machine's speed.
+
+That lockstep repeats itself: test_two_controllers.py.
+"""
 
 import signal
 import time
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from control_arm import URDF, Q
-from support import DEADLINE, Ros, point, ros_in_free_domain, stamp
+from support import DEADLINE, Ros, point, stamp
 
 # isort: split
 from rclpy.executors import SingleThreadedExecutor
@@ -16,118 +17,18 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 from test_feedforward_controller import GRAVITY, NODE, ScriptedArm
-from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
 from featherstone_ros.nodes.callback_groups import CLOCK_PERIOD
 from featherstone_ros.nodes.lifecycle import ModelNode
 
-CONTROLLER, TWIN = "featherstone_ros.feedforward_controller", "featherstone_ros.digital_twin"
-OTHER = "/other_controller"
-UR5E = (Path(fr.__file__).parents[1] / "config" / "ur5e.urdf").read_text()
-JOINTS = fr.Model.from_urdf(UR5E).joint_names
-BENT = np.array([0.0, -1.2, 1.4, -1.7, -1.5, 0.3])
-PERIOD = 0.002  # [s] of the states
-SIMULATED = {"robot_description": UR5E, "use_sim_time": True}
+TWIN = "featherstone_ros.digital_twin"
 EVERY = QoSProfile(depth=20_000)  # a listener that is held up misses none
 
 
 def time_of(state: JointState) -> int:
     return state.header.stamp.sec * 10**9 + state.header.stamp.nanosec
-
-
-def motion(names: Sequence[str], begin: Any, by: float, start: float, duration: float) -> Any:
-    """Return a smooth trajectory of some joints that starts at a simulated time."""
-    one = np.ones(len(names)) * by
-    points = [
-        point(
-            s * duration,
-            begin + one * (10 * s**3 - 15 * s**4 + 6 * s**5),
-            velocities=one * 30 * s**2 * (1 - s) ** 2 / duration,
-            accelerations=one * 60 * s * (1 - s) * (1 - 2 * s) / duration**2,
-        )
-        for s in np.linspace(0.0, 1.0, 21)
-    ]
-    return JointTrajectory(header=Header(stamp=stamp(start)), joint_names=names, points=points)
-
-
-# A twin and two controllers in lockstep: bit for bit the same, whatever the machine does.
-
-START, DURATION, END = 0.5, 0.8, 1.5  # [s] of the motion, of the run
-PARTS = {NODE: JOINTS[:3], OTHER: JOINTS[3:]}
-
-
-class Lockstep:
-    """The nodes; what the arm did, by the time of its states [ns]."""
-
-    def __init__(self, ros: Ros) -> None:
-        self.ros, self.states = ros, {}
-        ros.node.create_subscription(
-            JointState, "/joint_states", lambda s: self.states.setdefault(time_of(s), s), EVERY
-        )
-        parameters = {**SIMULATED, "autostart": False}
-        own = {"update_on": "timer", "rate": 1.0 / PERIOD}
-        own["executor_timeout"] = 0.0  # which is by the computer's clock
-        self.processes = [
-            ros.start(
-                CONTROLLER, {**parameters, **own, "joints": joints}, "-r", f"__node:={node[1:]}"
-            )
-            for node, joints in PARTS.items()
-        ]
-        topics = {j: f"{node}/commands" for node, joints in PARTS.items() for j in joints}
-        home = dict(zip(JOINTS, BENT.tolist(), strict=True))
-        twin = {
-            **parameters,
-            **{"lockstep": True, "publish_clock": True, "rate": 1.0 / PERIOD},
-            **{f"initial_positions.{joint}": q for joint, q in home.items()},
-            **{f"command_topic.{joint}": topic for joint, topic in topics.items()},
-        }
-        self.processes.append(ros.start(TWIN, twin))
-        goals = {}
-        for node in PARTS:
-            assert ros.change_state(node, "configure")
-            goals[node] = ros.publisher(JointTrajectory, f"{node}/joint_trajectory")
-        for transition in ("configure", "activate"):
-            assert ros.change_state("/digital_twin", transition)
-        for node in PARTS:
-            assert ros.change_state(node, "activate")
-        ros.wait_for(lambda: len(self.states) > 20, "states")
-        for node, joints in PARTS.items():
-            begin = np.array([home[joint] for joint in joints])
-            goals[node].publish(motion(joints, begin, 0.6, START, DURATION))
-
-    def run(self, stop_at: Sequence[float] = ()) -> np.ndarray:
-        """Return all states until the end; each process is stopped for .3 s at these times."""
-        for seconds in stop_at:
-            self.wait(seconds)
-            for process in self.processes:
-                process.send(signal.SIGSTOP)
-                self.ros.run_for(0.3)
-                process.send(signal.SIGCONT)
-        self.wait(END)
-        for process in self.processes:  # a state that was repeated is no fault of anybody's
-            assert "refused" not in process.output
-        times = [round(k * PERIOD * 1e9) for k in range(1, round(END / PERIOD))]
-        rows = [self.states[t] for t in times]
-        return np.array([[*s.position, *s.velocity, *s.effort] for s in rows])
-
-    def wait(self, seconds: float) -> None:
-        self.ros.wait_for(lambda: max(self.states) > seconds * 1e9, f"state at {seconds}")
-
-
-def lockstep_run(folder: Path, stop_at: Sequence[float] = ()) -> np.ndarray:
-    with ros_in_free_domain(folder) as ros:
-        return Lockstep(ros).run(stop_at)
-
-
-def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path):
-    """Each of two controllers follows where the joints of the other are."""
-    undisturbed = lockstep_run(tmp_path)
-    np.testing.assert_allclose(undisturbed[-1, :6] - BENT, 0.6, atol=2e-3)
-    again = lockstep_run(tmp_path, (START + 0.3, START + 0.6))
-    assert again.tobytes() == undisturbed.tobytes()
 
 
 # An arm that says where it is when the test says so: the test owns the time.
@@ -250,7 +151,7 @@ def test_use_sim_time_changes_while_the_arm_moves(ros):
 def test_the_twin_goes_by_the_clock_of_another_simulation(ros):
     period = 0.01
     states = ros.collect(JointState, "/joint_states", EVERY)
-    ros.start(TWIN, {**SIMULATED, "rate": 500.0})
+    ros.start(TWIN, {"robot_description": URDF, "use_sim_time": True, "rate": 500.0})
     clock = ros.publisher(Clock, "/clock")
     ros.wait_for_state("/digital_twin", "active")
     ros.wait_for(lambda: clock.get_subscription_count() == 2, "the node and its loop")

@@ -1,88 +1,166 @@
-"""Two Pandas over DDS, each with a controller of its own, in one twin.
+"""Two controllers over DDS, each with joints of its own, in one twin, in lockstep.
 
-What they carry together is in test_two_arms.py, in simulated time.
+What two arms carry together is in test_two_arms.py, in simulated time.
 """
 
+import signal
+from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from support import (
+    DEEP,
+    LOCKSTEP,
     PACED,
-    SIMULATED,
     Ros,
+    point,
     ros_in_free_domain,
+    stamp,
     status_values,
 )
 
 # isort: split
-from arm_pair import ARMS, JOINTS, PAIRS, PANDAS, TIPS, of_both
+from arm_pair import JOINTS, PAIRS, PANDAS, TIPS
 from diagnostic_msgs.msg import DiagnosticStatus
-from std_msgs.msg import Float64MultiArray
+from rig import OWN_CONTROLLER, OWN_TWIN, TWIN
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+from trajectory_msgs.msg import JointTrajectory
 
 import featherstone_ros as fr
 from featherstone_ros.control.cartesian_parameters import tip_of
 from featherstone_ros.errors import MessageError
+from featherstone_ros.model.robots import robot_file
 from featherstone_ros.nodes.motion_input import frame_pose
 
-TWIN, OK = "/digital_twin", DiagnosticStatus.OK
-PACE = 2.0  # times as fast as real time: more takes processors while a test waits for diagnostics
+OK = DiagnosticStatus.OK
+UR5E = robot_file("ur5e").read_text()
+NAMES = list(fr.Model.from_urdf(UR5E).joint_names)
+HOME = dict(zip(NAMES, (0.0, -1.2, 1.4, -1.7, -1.5, 0.3), strict=True))
+PARTS = {"left": NAMES[:3], "right": NAMES[3:]}
 
 
-class Pair:
-    """The twin and both controllers, in lockstep."""
+class Parts:
+    """The twin of a UR5e, and two controllers of three joints each."""
+
+    def __init__(self, ros: Ros, twin: dict[str, Any], **both: Any) -> None:
+        """Start the nodes, with further parameters of the twin, and of all."""
+        both |= {"robot_description": UR5E, "use_sim_time": True}
+        both["executor_timeout"] = 0.0  # which is by the computer's clock
+        self.ros, self.nodes = ros, {}
+        for node, joints in PARTS.items():
+            own = {**both, "joints": joints}
+            self.nodes[node] = ros.start(OWN_CONTROLLER, own, "-r", f"__node:={node}")
+            twin |= {f"command_topic.{joint}": f"{node}/commands" for joint in joints}
+        twin |= {f"initial_positions.{joint}": q for joint, q in HOME.items()}
+        self.nodes[TWIN.strip("/")] = ros.start(OWN_TWIN, {**both, **twin})
+
+
+# Bit for bit the same, whatever the machine does.
+
+PERIOD = 0.002  # [s] of the states
+START, DURATION, END = 0.5, 0.8, 1.5  # [s] of the motion, of the run
+WAY = 0.6  # [rad] of each joint
+
+
+class Lockstep(Parts):
+    """As fast as they go; what the arm did, by the time of its states [ns]."""
 
     def __init__(self, ros: Ros) -> None:
-        self.ros = ros
-        both = {"robot_description": PANDAS, **of_both("armature.{}")}
-        topics = {f"command_topic.{j}": f"{a}_controller/commands" for a in ARMS for j in JOINTS[a]}
-        self.twin = ros.start(
-            "featherstone_ros.digital_twin",
-            {
-                **both,
-                **topics,
-                **of_both("initial_positions.{}"),
-                "joints": [joint for arm in ARMS for joint in JOINTS[arm]],
-                "rate": 250.0,
-                **PACED,
-                "real_time_factor": PACE,
-            },
-        )
-        self.controllers = {arm: self.start(arm) for arm in ARMS}
-        for arm in ARMS:
-            ros.status(node=f"{arm}_controller", level=OK)
+        own = {"autostart": False, "update_on": "timer", "rate": 1.0 / PERIOD}
+        super().__init__(ros, dict(LOCKSTEP), **own)
+        self.states: dict[int, JointState] = {}
+        ros.node.create_subscription(JointState, "/joint_states", self.note, DEEP)
+        goals = {}
+        for node in PARTS:
+            assert ros.change_state(node, "configure")
+            goals[node] = ros.publisher(JointTrajectory, f"{node}/joint_trajectory")
+        for transition in ("configure", "activate"):
+            assert ros.change_state(TWIN, transition)
+        for node in PARTS:
+            assert ros.change_state(node, "activate")
+        ros.wait_for(lambda: len(self.states) > 20, "states")
+        for node, joints in PARTS.items():
+            begin, still = np.array([HOME[joint] for joint in joints]), [0.0] * len(joints)
+            rest = {"velocities": still, "accelerations": still}
+            points = [point(0.0, begin, **rest), point(DURATION, begin + WAY, **rest)]
+            header = Header(stamp=stamp(START))
+            goals[node].publish(JointTrajectory(header=header, joint_names=joints, points=points))
 
-    def start(self, arm: str):
-        """Start a controller."""
-        armature = {k: v for k, v in of_both("armature.{}").items() if arm in k}
-        own = {"joints": JOINTS[arm], "tip": TIPS[arm], "mode": "cartesian_impedance"}
-        return self.ros.start(
-            "featherstone_ros.feedforward_controller",
-            {"robot_description": PANDAS, **own, **armature, **SIMULATED},
-            *("-r", f"__node:={arm}_controller"),
-        )
+    def note(self, state: JointState) -> None:
+        time = state.header.stamp
+        self.states.setdefault(time.sec * 10**9 + time.nanosec, state)
+
+    def run(self, stop_at: Sequence[float] = ()) -> np.ndarray:
+        """Return all states until the end; each process is stopped for .3 s at these times."""
+        for seconds in stop_at:
+            self.wait(seconds)
+            for process in self.nodes.values():
+                process.send(signal.SIGSTOP)
+                self.ros.run_for(0.3)
+                process.send(signal.SIGCONT)
+        self.wait(END)
+        for process in self.nodes.values():  # a state that was repeated is nobody's fault
+            assert "refused" not in process.output
+        times = [round(k * PERIOD * 1e9) for k in range(1, round(END / PERIOD))]
+        rows = [self.states[t] for t in times]
+        return np.array([[*s.position, *s.velocity, *s.effort] for s in rows])
+
+    def wait(self, seconds: float) -> None:
+        self.ros.wait_for(lambda: max(self.states) > seconds * 1e9, f"state at {seconds}")
+
+
+def lockstep_run(folder: Path, stop_at: Sequence[float] = ()) -> np.ndarray:
+    with ros_in_free_domain(folder) as ros:
+        return Lockstep(ros).run(stop_at)
+
+
+def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path):
+    """Each controller follows where the joints of the other are."""
+    undisturbed = lockstep_run(tmp_path)
+    moved = undisturbed[-1, : len(HOME)] - list(HOME.values())
+    np.testing.assert_allclose(moved, WAY, atol=2e-3)
+    again = lockstep_run(tmp_path, (START + 0.3, START + 0.6))
+    assert again.tobytes() == undisturbed.tobytes()
+
+
+# Beside each other.
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
-    with ros_in_free_domain(tmp_path_factory.mktemp("two_arms")) as ros:
-        yield Pair(ros)
+def pair(tmp_path_factory) -> Iterator[Parts]:
+    with ros_in_free_domain(tmp_path_factory.mktemp("two_controllers")) as ros:
+        yield Parts(ros, {**PACED, "rate": 125.0})
 
 
-def test_nobody_takes_the_other_arms_controller_for_a_second_one(pair):
-    for node in ("left_controller", "right_controller", "digital_twin"):
+def test_nobody_takes_the_other_controller_for_a_second_one(pair):
+    for node in pair.nodes:
         status = pair.ros.status(node=node, level=OK)
         assert "publishers" not in status.message
     values = status_values(status)
     assert values["brakes"] == "off" and values["command publishers"] == "2"
-    for arm in ARMS:
-        assert "expected one" not in pair.controllers[arm].output
-    assert "expected one" not in pair.twin.output
-    changes = {f"command_topic.{JOINTS['left'][0]}": "elsewhere"}
+    for node in pair.nodes.values():
+        assert "expected one" not in node.output
+    changes = {f"command_topic.{NAMES[0]}": "elsewhere"}
     (result,) = pair.ros.set_parameters(TWIN, changes)
     assert not result.successful
     assert "is fixed until the node is cleaned up and configured" in result.reason
+
+
+def test_a_second_publisher_of_one_controllers_commands_is_named(pair):
+    ros = pair.ros
+    intruder = ros.node.create_publisher(Float64MultiArray, "/left/commands", 1)
+    for node in ("left", "digital_twin"):
+        ros.status("2 publishers", node)
+    status = ros.status(node="right")
+    assert "publishers" not in status.message
+    ros.node.destroy_publisher(intruder)
+    for node in ("left", "digital_twin"):
+        ros.status(node=node, level=OK)
 
 
 @pytest.mark.parametrize("which", PAIRS)
@@ -114,15 +192,3 @@ def test_the_other_arms_tip_is_refused():
         ValueError, match=r"tip is 'right_.*', which none of the joints moves: left_"
     ):
         tip_of(values, model)
-
-
-def test_a_second_publisher_of_one_arms_commands_is_named(pair):
-    ros = pair.ros
-    intruder = ros.node.create_publisher(Float64MultiArray, "/left_controller/commands", 1)
-    for node in ("left_controller", "digital_twin"):
-        ros.status("2 publishers", node)
-    status = ros.status(node="right_controller")
-    assert "publishers" not in status.message
-    ros.node.destroy_publisher(intruder)
-    for node in ("left_controller", "digital_twin"):
-        ros.status(node=node, level=OK)
