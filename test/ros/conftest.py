@@ -20,6 +20,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 test.add_marker("ros")
 
 
+@pytest.fixture(scope="module")
+def shared_ros(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Ros]":
+    """A ROS domain of the module's own, for nodes that its tests share."""
+    from support import ros_in_free_domain
+
+    with ros_in_free_domain(tmp_path_factory.mktemp("shared")) as ros:
+        yield ros
+
+
 @pytest.fixture
 def ros(tmp_path: Path) -> "Iterator[Ros]":
     """A ROS domain of the test's own, without anything else in it."""

@@ -54,6 +54,7 @@ from featherstone_ros.realtime.scheduling import BEST_NICE, set_session_niceness
 
 DEADLINE = 90.0  # [s] for anything awaited: reached only when a test fails
 MATCHING = 0.1  # [s] in which a discovered subscriber discovers its publisher
+TOOL = [sys.executable, "-m", "featherstone_ros.tools.cli"]
 RUNNING = 50  # SCHED_FIFO priority of nodes; not while they start, which computes for a second
 ASK_AGAIN = 2.0  # [s] after which a service is asked again
 BEGINS = {  # lifecycle states in which these transitions are possible
@@ -396,6 +397,16 @@ class Ros:
         process = NodeProcess(command, self.environment, self.folder, stdout, fork)
         self._processes.append(process)
         return process
+
+    def tool(self, *arguments: str) -> NodeProcess:
+        """Start ``featherstone-ros`` with arguments."""
+        return self.run([*TOOL, *arguments])
+
+    def run_tool(self, *arguments: str) -> tuple[int, str]:
+        """Run it to its end; return its exit status and output."""
+        process = self.tool(*arguments)
+        self.wait_for(lambda: not process.is_running, "end", 2.0 * DEADLINE)
+        return process.wait(), process.output
 
     def wait_for(
         self,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import pytest
-from support import Ros, ros_in_free_domain  # skips this module where ROS is missing
+from support import TOOL, Ros  # skips this module where ROS is missing
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -17,7 +17,7 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rig import CONTROLLER, Hand
 from std_srvs.srv import Trigger
 from terminal import in_terminal, read_until
-from test_teach_and_replay import COMMAND, end
+from test_teach_and_replay import end
 
 RATE = 125.0  # [Hz]
 PACE = 3.0  # times as fast as real time
@@ -58,9 +58,8 @@ class Sensor(Hand):
 
 
 @pytest.fixture(scope="module")
-def hand(tmp_path_factory) -> Iterator[Sensor]:
-    with ros_in_free_domain(tmp_path_factory.mktemp("admittance")) as ros:
-        yield Sensor(ros, wrench_dead_zone=[0.0, 0.0])
+def hand(shared_ros: Ros) -> Sensor:
+    return Sensor(shared_ros, wrench_dead_zone=[0.0, 0.0])
 
 
 def test_no_wrench_is_told_and_targets_are_refused(hand):
@@ -98,7 +97,7 @@ def test_a_zeroed_sensor_moves_the_hand_no_more(hand):
 @pytest.mark.study
 def test_arm_without_torques_is_taught(hand):
     push = hand.turned([0.0, FORCE, 0.0])
-    with in_terminal(hand.ros, *COMMAND, "teach", "--output", "led.yaml") as (process, master, _):
+    with in_terminal(hand.ros, *TOOL, "teach", "--output", "led.yaml") as (process, master, _):
         read_until(master, b"space: begin")
         assert hand.ros.get_parameter(CONTROLLER, "mode") == "admittance"
         os.write(master, b" ")

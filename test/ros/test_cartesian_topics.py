@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from support import Ros, ros_in_free_domain  # skips this module where ROS is missing
+from support import Ros  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
@@ -56,9 +56,8 @@ class LedHand(Hand):
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    with ros_in_free_domain(tmp_path_factory.mktemp("hand")) as ros:
-        yield LedHand(ros)
+def shared(shared_ros):
+    return LedHand(shared_ros)
 
 
 @pytest.fixture

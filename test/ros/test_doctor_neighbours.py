@@ -1,7 +1,5 @@
 """What `featherstone-ros doctor` says of other nodes."""
 
-import sys
-
 import pytest
 from support import Ros  # skips this module where ROS is missing
 
@@ -52,9 +50,8 @@ def test_joint_states_come_by_the_same_clock(messages, is_simulated, level, word
 def test_two_commanders_make_the_exit_status_1(ros: Ros):
     for _ in range(2):
         ros.node.create_publisher(Float64MultiArray, "feedforward_controller/commands", 1)
-    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "doctor"]
-    process = ros.run(command)
-    assert process.wait() == 1, process.output
-    assert "commands of 2 publishers" in process.output and "Traceback" not in process.output
-    assert f"ROS_DOMAIN_ID={ros.domain}" in process.output
-    assert len(process.output.splitlines()) <= 24  # a screen
+    status, output = ros.run_tool("doctor")
+    assert status == 1, output
+    assert "commands of 2 publishers" in output and "Traceback" not in output
+    assert f"ROS_DOMAIN_ID={ros.domain}" in output
+    assert len(output.splitlines()) <= 24  # a screen

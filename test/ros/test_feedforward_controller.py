@@ -23,7 +23,6 @@ from numpy.testing import assert_allclose
 from support import (  # skips this module where ROS is missing
     Ros,
     point,
-    ros_in_free_domain,
     stamp,
     status_values,
 )
@@ -156,9 +155,8 @@ class ScriptedArm:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedArm]:
-    with ros_in_free_domain(tmp_path_factory.mktemp("controller")) as ros:
-        yield ScriptedArm(ros, **PATIENT, **NAMED_PAYLOAD)
+def shared(shared_ros: Ros) -> ScriptedArm:
+    return ScriptedArm(shared_ros, **PATIENT, **NAMED_PAYLOAD)
 
 
 @pytest.fixture

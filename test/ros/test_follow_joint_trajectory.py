@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support import Ros, point, ros_in_free_domain  # skips this module where ROS is missing
+from support import Ros, point  # skips this module where ROS is missing
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed: no action to test")
 
@@ -79,9 +79,8 @@ class Client(Rig):
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with ros_in_free_domain(tmp_path_factory.mktemp("action")) as ros:
-        yield Client(ros)
+def shared(shared_ros: Ros) -> Client:
+    return Client(shared_ros)
 
 
 DEFAULTS = {

@@ -14,7 +14,6 @@ from support import (  # skips this module where ROS is missing
     NodeProcess,
     Ros,
     change_request,
-    ros_in_free_domain,
 )
 
 # isort: split
@@ -60,13 +59,12 @@ def test_an_older_control_msgs_costs_what_it_lacks_not_the_node(ros):
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory) -> Iterator[tuple[Ros, NodeProcess]]:
+def shared(shared_ros) -> Iterator[tuple[Ros, NodeProcess]]:
     """A restless node that stays active, whatever happens; in the end it stops in order."""
-    with ros_in_free_domain(tmp_path_factory.mktemp("restless")) as ros:
-        node = restless(ros)
-        yield ros, node
-        node.send(signal.SIGINT)
-        assert node.wait() == 0
+    node = restless(shared_ros)
+    yield shared_ros, node
+    node.send(signal.SIGINT)
+    assert node.wait() == 0
 
 
 def test_exception_in_a_callback_is_told_and_survived(shared):

@@ -4,7 +4,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from support import Ros, ros_in_free_domain  # skips without ROS
+from support import Ros  # skips without ROS
 from urdf_text import chain
 
 # isort: split
@@ -32,13 +32,12 @@ def start(ros: Ros, node: str = "digital_twin", **parameters):
 
 
 @pytest.fixture(scope="module")
-def active(tmp_path_factory) -> Iterator[Ros]:
+def active(shared_ros: Ros) -> Iterator[Ros]:
     """A domain with a twin that is active, and to remain so."""
-    with ros_in_free_domain(tmp_path_factory.mktemp("active")) as ros:
-        twin = start(ros, robot_description=SLIDER)
-        ros.wait_for_state("/digital_twin", "active")
-        yield ros
-        twin.stop()  # with status 0 and no traceback, after all it was asked for
+    twin = start(shared_ros, robot_description=SLIDER)
+    shared_ros.wait_for_state("/digital_twin", "active")
+    yield shared_ros
+    twin.stop()  # with status 0 and no traceback, after all it was asked for
 
 
 # Signals.

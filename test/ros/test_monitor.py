@@ -3,15 +3,13 @@
 import os
 import re
 import signal
-import sys
-from collections.abc import Iterator
 
 import pytest
 from support import (  # skips this module where ROS is missing
     DEADLINE,
+    TOOL,
     NodeProcess,
     Ros,
-    ros_in_free_domain,
 )
 from terminal import in_terminal, read_until, read_until_end
 
@@ -20,21 +18,19 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from featherstone_ros.model.robots import robot_file
 
-COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli", "monitor"]
 TWIN = {"robot_description": robot_file("ur5e").read_text(), "rate": 100.0}
 
 
 def monitor(ros: Ros, *options: str) -> NodeProcess:
     ros.environment["COLUMNS"] = "140"
-    return ros.run([*COMMAND, *options])
+    return ros.tool("monitor", *options)
 
 
 @pytest.fixture(scope="module")
-def twins(tmp_path_factory) -> Iterator[Ros]:
-    with ros_in_free_domain(tmp_path_factory.mktemp("twins")) as ros:
-        for namespace in ("left", "right"):
-            ros.start("featherstone_ros.digital_twin", TWIN, "-r", f"__ns:=/{namespace}")
-        yield ros
+def twins(shared_ros: Ros) -> Ros:
+    for namespace in ("left", "right"):
+        shared_ros.start("featherstone_ros.digital_twin", TWIN, "-r", f"__ns:=/{namespace}")
+    return shared_ros
 
 
 def test_once_fails_if_nobody_is_heard(ros):
@@ -52,7 +48,6 @@ def test_once_fails_if_a_node_has_an_error(ros):
     ros.wait_for(
         lambda: publisher.publish(DiagnosticArray(status=[status])) or not process.is_running,
         "end of the monitor",
-        DEADLINE,
     )
     assert process.wait() == 1
     assert "no usable joint states" in process.output
@@ -71,7 +66,7 @@ def test_lines_without_a_terminal_and_once_show_every_namespace(twins):
 
 
 def test_ctrl_c_in_a_terminal_ends_it(twins):
-    with in_terminal(twins, *COMMAND) as (process, master, _):
+    with in_terminal(twins, *TOOL, "monitor") as (process, master, _):
         seen = read_until(master, b"right/digital_twin", b"active")
         os.write(master, b"\x03")
         seen += read_until_end(master, process)

@@ -2,11 +2,10 @@
 
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import ros_in_free_domain  # skips this module where ROS is missing
+import support  # noqa: F401  (skips this module where ROS is missing
 
 # isort: split
 import neighbour
@@ -27,11 +26,10 @@ LINES = 60  # that both nodes may log meanwhile
 
 
 @pytest.fixture(scope="module")
-def rig(tmp_path_factory) -> Iterator[Rig]:
-    with ros_in_free_domain(tmp_path_factory.mktemp("rig")) as ros:
-        rig = Rig(ros, "panda", twin={"rate": RATE})
-        rig.wait_until_held()
-        yield rig
+def rig(shared_ros) -> Rig:
+    rig = Rig(shared_ros, "panda", twin={"rate": RATE})
+    rig.wait_until_held()
+    return rig
 
 
 def attack(rig: Rig, kind: str) -> None:

@@ -1,7 +1,5 @@
 """`featherstone-ros preflight /topic`: the next trajectory that somebody publishes."""
 
-import sys
-
 from support import NodeProcess, Ros  # skips this module where ROS is missing
 
 # isort: split
@@ -11,8 +9,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
 def command(ros: Ros, topic: str) -> NodeProcess:
-    cli = [sys.executable, "-m", "featherstone_ros.tools.cli"]
-    return ros.run([*cli, "preflight", topic, "--urdf=ur5e"])
+    return ros.tool("preflight", topic, "--urdf=ur5e")
 
 
 PLAN = JointTrajectory(

@@ -1,7 +1,6 @@
 """`featherstone-ros record` beside publishers, ended by a signal."""
 
 import signal
-import sys
 
 import pytest
 from support import Ros  # skips this module where ROS is missing
@@ -14,7 +13,7 @@ from std_msgs.msg import String
 from featherstone_ros.identification.bags import read_joint_states
 
 pytest.importorskip("rosbags")
-COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli", "record", "--output", "swing"]
+COMMAND = ("record", "--output", "swing")
 
 
 def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
@@ -22,7 +21,7 @@ def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     description = ros.node.create_publisher(String, "/left/robot_description", latched)
     description.publish(String(data="<robot/>"))
-    process = ros.run(COMMAND)
+    process = ros.tool(*COMMAND)
     process.wait_for_output("1 topics")
     best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
     publisher = ros.publisher(JointState, "/left/joint_states", best_effort)
@@ -40,7 +39,7 @@ def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
 
 
 def test_without_a_message_there_is_no_bag_and_a_topic_that_was_asked_for_is_named(ros: Ros):
-    process = ros.run([*COMMAND, "--duration", "0.6", "/joint_states"])
-    assert process.wait() == 1, process.output
-    assert "no message came on /joint_states" in process.output
+    status, output = ros.run_tool(*COMMAND, "--duration", "0.6", "/joint_states")
+    assert status == 1, output
+    assert "no message came on /joint_states" in output
     assert not (ros.folder / "swing").exists()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from support import (  # skips this module where ROS is missing
     PACED,
     SIMULATED,
-    ros_in_free_domain,
 )
 
 # isort: split
@@ -20,7 +18,6 @@ from rig import CONTROLLER, Rig, held_panda
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from test_teach_and_replay import COMMAND, run
 
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.nodes.qos import LATCHED
@@ -29,13 +26,12 @@ pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a b
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory) -> Iterator[Rig]:
-    with ros_in_free_domain(tmp_path_factory.mktemp("replayed")) as ros:
-        rig = held_panda(ros, pace=3.0, rate=100.0)
-        write_motion(rig, *SLOW, file="nobody.yaml")
-        missing = ("nobody.yaml", "--controller", "nobody")  # which it waits for beside the tests
-        rig.nobody = ros.run([*COMMAND, "replay", *missing])
-        yield rig
+def shared(shared_ros) -> Rig:
+    rig = held_panda(shared_ros, pace=3.0, rate=100.0)
+    write_motion(rig, *SLOW, file="nobody.yaml")
+    missing = ("nobody.yaml", "--controller", "nobody")  # which it waits for beside the tests
+    rig.nobody = shared_ros.tool("replay", *missing)
+    return rig
 
 
 @pytest.fixture
@@ -60,7 +56,7 @@ def write_motion(rig: Rig, *way: tuple[float, float], file: str = "swing.yaml", 
 
 def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
     write_motion(rig, *SLOW)
-    process = rig.ros.run([*COMMAND, "replay", "swing.yaml", "--loop"])
+    process = rig.ros.tool("replay", "swing.yaml", "--loop")
     rig.wait_for_motion()
     process.send(signal.SIGINT)
     rig.ros.wait_for(lambda: not process.is_running, "end")
@@ -72,7 +68,7 @@ def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
 
 def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(rig):
     write_motion(rig, *SLOW)
-    process = rig.ros.run([*COMMAND, "replay", "swing.yaml"])
+    process = rig.ros.tool("replay", "swing.yaml")
     rig.wait_for_motion()
     rig.ros.call(Trigger, f"{CONTROLLER}/hold")
     rig.ros.wait_for(lambda: not process.is_running, "end")
@@ -85,7 +81,7 @@ def test_a_command_that_fails_at_a_mark_ends_the_replay(rig):
     file = rig.ros.folder / "swing.yaml"
     file.write_text("\n---\n".join([file.read_text()] * 2))
     arguments = ("--at-mark", "false", "--speed", "2")
-    status, output = run(rig, "replay", "swing.yaml", *arguments)
+    status, output = rig.ros.run_tool("replay", "swing.yaml", *arguments)
     assert status == 1 and "--at-mark false: exit status 1 at mark 1" in output, output
     assert "Traceback" not in output
 
@@ -94,7 +90,7 @@ def test_a_fault_ends_the_replay_with_its_reason(ros):
     rig = Rig(ros, "panda", twin={"rate": 200.0}, controller={"state_timeout": 1.0})
     rig.wait_until_held()
     write_motion(rig, *SLOW)
-    process = ros.run([*COMMAND, "replay", "swing.yaml"])
+    process = ros.tool("replay", "swing.yaml")
     rig.wait_for_motion()
     rig.twin.kill()
     ros.wait_for(lambda: not process.is_running, "end")
@@ -106,7 +102,7 @@ def test_a_fault_ends_the_replay_with_its_reason(ros):
 
 def test_an_unknown_joint_is_named(rig):
     write_motion(rig, *SLOW, joint_names=["a", "b"])
-    status, output = run(rig, "replay", "swing.yaml")
+    status, output = rig.ros.run_tool("replay", "swing.yaml")
     assert status == 1 and "Traceback" not in output, output
     assert "swing.yaml, trajectory 1: unknown joint 'a'; the joints" in output
 
@@ -131,9 +127,8 @@ def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
     (ros.folder / "motion.yaml").write_text(json.dumps(motion))
     name = "left/feedforward_controller"
     ros.status("running", name)
-    process = ros.run([*COMMAND, "replay", "motion.yaml", "--controller", name])
-    ros.wait_for(lambda: not process.is_running, "end")
-    assert process.wait() == 0, process.output
+    status, output = ros.run_tool("replay", "motion.yaml", "--controller", name)
+    assert status == 0, output
     there = dict(zip(names[::-1], home + 0.15, strict=True))
     expected = [there[joint] for joint in states[-1].name]
     ros.wait_for(lambda: np.allclose(states[-1].position, expected, atol=0.02), "arm at the end")
@@ -148,7 +143,7 @@ def test_a_recording_of_joint_states_is_followed_as_it_was_measured(rig):
         for stamp, x in zip(range(10**9, 3 * 10**9, 2 * 10**7), way.tolist(), strict=True)
     ]
     bag_writer.write(rig.ros.folder / "states", {"/joint_states": states})
-    status, output = run(rig, "replay", "states")
+    status, output = rig.ros.run_tool("replay", "states")
     assert status == 0 and "smoothed at 5 Hz" in output, output
     rig.wait_for_rest()
     np.testing.assert_allclose(rig.q, rig.home + 0.2, atol=0.01)

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -23,8 +22,7 @@ CONTROLLER, TWIN = "/feedforward_controller", "/digital_twin"
 
 
 def start(ros: Ros, *arguments: str):
-    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", *arguments]
-    process = ros.run(command)
+    process = ros.tool("run", *arguments)
     process.wait_for_output(" mrad ")  # on its line of both nodes' diagnostics
     for node in children(process.pid):
         set_priority(node, RUNNING)
@@ -93,11 +91,10 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     states.clear()
     stamp = ros.wait_for(lambda: states and states[-1].header.stamp, "joint state")
     assert abs(stamp.sec - time.time()) < 5.0  # less, where the machine keeps up
-    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
-    second = ros.run(command)
-    assert second.wait() == 1
-    said = second.output.partition("already in this ROS domain: ")[2]
-    assert CONTROLLER in said or TWIN in said, second.output
+    status, output = ros.run_tool("run", "panda")
+    assert status == 1
+    said = output.partition("already in this ROS domain: ")[2]
+    assert CONTROLLER in said or TWIN in said, output
     assert "--namespace" in said
     # Its arm would sink: the gravity hold at the end knows no load either.
     assert ros.set_parameters(TWIN, {"payload.mass": 0.0})[0].successful
@@ -109,8 +106,7 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
 
 @pytest.mark.study
 def test_of_runs_that_start_together_one_goes_on_until_sigterm(ros):
-    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
-    runs = [ros.run(command) for _ in range(3)]
+    runs = [ros.tool("run", str(robot_file("ur5e"))) for _ in range(3)]
     ros.wait_for(lambda: sum(run.is_running for run in runs) == 1, "refusals")
     (first,) = (run for run in runs if run.is_running)
     for run in runs:
@@ -127,8 +123,7 @@ def test_of_runs_that_start_together_one_goes_on_until_sigterm(ros):
 
 
 def test_ctrl_c_while_the_nodes_start_ends_them(ros):
-    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", str(robot_file("ur5e"))]
-    process = ros.run(command)
+    process = ros.tool("run", str(robot_file("ur5e")))
     nodes = ros.wait_for(lambda: children(process.pid), "first node")
     process.send(signal.SIGINT)
     assert process.wait() == 0, process.output
@@ -139,7 +134,6 @@ def test_ctrl_c_while_the_nodes_start_ends_them(ros):
 def test_what_a_node_refuses_is_shown(ros):
     file = ros.folder / "wrong.yaml"
     file.write_text("/**/digital_twin: {ros__parameters: {rate: -1.0}}")
-    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "run", "panda"]
-    process = ros.run([*command, "--parameters", str(file)])
-    assert process.wait() == 1
-    assert "digital_twin ended with exit status" in process.output and "rate" in process.output
+    status, output = ros.run_tool("run", "panda", "--parameters", str(file))
+    assert status == 1
+    assert "digital_twin ended with exit status" in output and "rate" in output

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support import ros_in_free_domain  # skips this module where ROS is missing
+import support  # noqa: F401  (skips this module where ROS is missing
 
 # isort: split
 from rig import CONTROLLER, FAST, STANDING, Rig, held_panda
@@ -34,12 +34,11 @@ ENDS = {
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+def shared(shared_ros) -> Rig:
     """A Panda, with other code in its controller's process; in lockstep, as forks take time."""
-    with ros_in_free_domain(tmp_path_factory.mktemp("rig")) as ros:
-        ros.environment["PYTHONPATH"] += f":{Path(__file__).parent}"
-        own = {"program": "shared_process", "fork": False}
-        yield held_panda(ros, 1.0, 100.0, **own, executor_timeout=2.0)
+    shared_ros.environment["PYTHONPATH"] += f":{Path(__file__).parent}"
+    own = {"program": "shared_process", "fork": False}
+    return held_panda(shared_ros, 1.0, 100.0, **own, executor_timeout=2.0)
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from studies import study
-from support import DEADLINE, ros_in_free_domain  # skips this module where ROS is missing
+from support import TOOL  # skips this module where ROS is missing
 
 # isort: split
 from rig import BRIEF, CONTROLLER, KEEP, STANDING, Hand, Rig
@@ -24,7 +23,6 @@ from featherstone_ros.tools.trajectory_files import parse
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 
-COMMAND = [sys.executable, "-m", "featherstone_ros.tools.cli"]
 FLOATING, HOLDING = "gravity_compensation", "feedforward"
 
 
@@ -54,9 +52,8 @@ class Leader(Hand):
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory) -> Iterator[Leader]:
-    with ros_in_free_domain(tmp_path_factory.mktemp("taught")) as ros:
-        yield Leader(ros, BRIEF, pace=1.0, twin={"rate": 100.0, **KEEP})
+def shared(shared_ros) -> Leader:
+    return Leader(shared_ros, BRIEF, pace=1.0, twin={"rate": 100.0, **KEEP})
 
 
 @pytest.fixture
@@ -69,7 +66,7 @@ def leader(shared: Leader) -> Iterator[Leader]:
 @contextmanager
 def teaching(rig: Rig, *arguments: str) -> Iterator[tuple[subprocess.Popen, int]]:
     """Teach in a terminal; yield the process, and the terminal's other end, once the arm floats."""
-    with in_terminal(rig.ros, *COMMAND, "teach", *arguments) as (process, master, _):
+    with in_terminal(rig.ros, *TOOL, "teach", *arguments) as (process, master, _):
         read_until(master, b"space: begin")
         yield process, master
 
@@ -79,13 +76,6 @@ def end(process: subprocess.Popen, master: int) -> tuple[int, str]:
     os.set_blocking(master, False)
     seen = read_until_end(master, process)
     return process.returncode, (seen + read(master)).decode(errors="replace")
-
-
-def run(rig: Rig, *arguments: str) -> tuple[int, str]:
-    """Run a command without a terminal to its end."""
-    process = rig.ros.run([*COMMAND, *arguments])
-    rig.ros.wait_for(lambda: not process.is_running, "end", 2.0 * DEADLINE)
-    return process.wait(), process.output
 
 
 def mode(rig: Rig) -> str:
@@ -138,7 +128,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
     assert np.median(distances(led_on[::10], way)) < 1e-3
     rig.wait_for_rest()
     rig.watch()
-    status, output = run(rig, "replay", "pick.yaml", "--plot", "pick.png", "--at-mark", "touch")
+    status, output = ros.run_tool("replay", "pick.yaml", "--plot", "pick.png", "--at-mark", "touch")
     assert status == 0, output
     assert (ros.folder / "1").exists()  # touched at mark 1
     assert (ros.folder / "pick.png").stat().st_size > 10_000
@@ -188,6 +178,6 @@ def test_the_hand_is_led_where_it_is_free(leader):
 
 
 def test_teaching_needs_the_keys_of_a_terminal(leader):
-    status, output = run(leader, "teach", "--output", "none.yaml")
+    status, output = leader.ros.run_tool("teach", "--output", "none.yaml")
     assert status == 1 and "standard input is no terminal" in output, output
     assert mode(leader) == HOLDING

@@ -4,7 +4,7 @@ What two arms carry together is in test_two_arms.py, in simulated time.
 """
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -132,9 +132,8 @@ def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory) -> Iterator[Parts]:
-    with ros_in_free_domain(tmp_path_factory.mktemp("two_controllers")) as ros:
-        yield Parts(ros, {**PACED, "rate": 125.0})
+def pair(shared_ros) -> Parts:
+    return Parts(shared_ros, {**PACED, "rate": 125.0})
 
 
 def test_nobody_takes_the_other_controller_for_a_second_one(pair):
