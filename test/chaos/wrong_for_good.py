@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -39,33 +39,9 @@ FLOATING = {"mode": "gravity_compensation"}
 LOAD = {"payload.mass": 3.0, "payload.com": [0.0, 0.0, 0.1]}  # [kg], [m]; it is not there
 
 
-@dataclass(frozen=True)
-class Arm:
-    """A robot without its gripper, where it stands, and drives that its controller knows."""
-
-    path: str
-    joints: Sequence[str]
-    start: Sequence[float]
-    parameters: Mapping[str, object]
-
-    @property
-    def model(self) -> Model:
-        """Of it."""
-        return Model.from_file(load(self.path).path, joints=self.joints)
-
-    def scene(self, **changes: object) -> Scene:
-        """Return it at rest."""
-        own = {"joints": self.joints, "parameters": self.parameters, "start": self.start}
-        return Scene(self.path, {}, WATCHED, **own, **changes)
-
-    def floating(self, lie: Lie = lambda state: state) -> float:
-        """Return its highest speed where it floats and its states are lies from the start."""
-        return fastest(self.scene(state=lie), FLOATING)
-
-
 @cache
-def arm(name: str, rotor: float | None = 0.0, friction: float = 0.0) -> Arm:
-    """Return a robot.
+def arm(name: str, rotor: float | None = 0.0, friction: float = 0.0) -> Scene:
+    """Return a robot without its gripper, at rest, with drives that its controller knows.
 
     Args:
         name: Of the package's own, or of example-robot-data.
@@ -81,30 +57,37 @@ def arm(name: str, rotor: float | None = 0.0, friction: float = 0.0) -> Arm:
         drives = robot.drives
         terms = drives.armature[at], drives.viscous[at], drives.coulomb[at]
     start = [robot.start[k] or BESIDE for k in at]
-    return Arm(path, joints, start, parameters_of(joints, *terms))
+    return Scene(
+        path, {}, WATCHED, start=start, parameters=parameters_of(joints, *terms), joints=joints
+    )
 
 
-def fastest(scene: Scene, parameters: Mapping[str, object] | None = None) -> float:
-    """Return the highest speed over its limit; inf where the simulation ends."""
-    own = {**scene.parameters, **(parameters or {})}
+def fastest(one: Scene, parameters: Mapping[str, object] | None = None, **changes: object) -> float:
+    """Return the highest speed of an arm over its limit; inf where the simulation ends."""
+    own = {**one.parameters, **(parameters or {})}
     try:
-        return float(play(replace(scene, parameters=own)).speed.max())
+        return float(play(replace(one, parameters=own, **changes)).speed.max())
     except DivergenceError:
         return np.inf
 
 
-def died(one: Arm, joint: int, at: float = 0.5 * MOTION, back: bool = False) -> float:
+def floating(one: Scene, lie: Lie = lambda state: state) -> float:
+    """Return the highest speed of an arm that floats, and whose states are lies from the start."""
+    return fastest(one, FLOATING, state=lie)
+
+
+def died(one: Scene, joint: int, at: float = 0.5 * MOTION, back: bool = False) -> float:
     """Return the highest speed of an arm of which an encoder dies in motion, there or also back."""
-    model = one.model
+    model = Model.from_file(load(one.robot).path, joints=one.joints)
     way = np.clip(np.array(one.start) + WAY, model.lower, model.upper)
     ends = [(MOTION, way), (2.0 * MOTION, one.start)][: 1 + back]
     points = [Point(t, tuple(end), *np.zeros((2, model.n))) for t, end in ends]
     at += BEGIN
-    scene = one.scene(state=frozen(at, joints=[joint]))
-    return fastest(replace(scene, ask={BEGIN: trajectory(points)}, duration=at + WATCHED))
+    lie = frozen(at, joints=[joint])
+    return fastest(one, ask={BEGIN: trajectory(points)}, state=lie, duration=at + WATCHED)
 
 
-def pushed(one: Arm) -> float:
+def pushed(one: Scene) -> float:
     """Return the highest speed of an arm that floats and is pushed at its last joint."""
 
     def push(effort: float) -> Ask:
@@ -114,14 +97,14 @@ def pushed(one: Arm) -> float:
         return ask
 
     ask = {BEGIN: push(PUSH), BEGIN + PUSHED: push(0.0)}
-    return fastest(replace(one.scene(), ask=ask, duration=BEGIN + PUSHED + WATCHED), FLOATING)
+    return fastest(one, FLOATING, ask=ask, duration=BEGIN + PUSHED + WATCHED)
 
 
-def unloaded(one: Arm) -> float:
+def unloaded(one: Scene) -> float:
     """Return the highest speed of an arm that floats without the payload that it is told of."""
-    told = {**LOAD, "payload.link": one.model.link_names[-1]}
-    scene = one.scene(twin={"payload.mass": 0.0})
-    return fastest(replace(scene, duration=BEGIN + WATCHED), {**FLOATING, **told})
+    tip = Model.from_file(load(one.robot).path, joints=one.joints).link_names[-1]
+    told = {**FLOATING, **LOAD, "payload.link": tip}
+    return fastest(one, told, twin={"payload.mass": 0.0}, duration=BEGIN + WATCHED)
 
 
 Row = tuple[str, str, float]
@@ -133,7 +116,7 @@ DRIVES = {
 OWN = {**DRIVES, "as its file says": (None, 0.0)}
 
 
-def of_each_joint(worst: Callable[[Arm, int], float]) -> Iterator[Row]:
+def of_each_joint(worst: Callable[[Scene, int], float]) -> Iterator[Row]:
     """Yield what comes of each joint of a UR10, by its drives."""
     for kind, drives in DRIVES.items():
         one = arm("ur10_robot", *drives)
@@ -143,7 +126,7 @@ def of_each_joint(worst: Callable[[Arm, int], float]) -> Iterator[Row]:
 
 def signs() -> Iterator[Row]:
     """A joint's sign is wrong from the start, UR10."""
-    return of_each_joint(lambda one, joint: fastest(one.scene(state=mirrored(joint))))
+    return of_each_joint(lambda one, joint: fastest(one, state=mirrored(joint)))
 
 
 def encoders() -> Iterator[Row]:
@@ -169,9 +152,9 @@ def floats() -> Iterator[Row]:
     for kind, drives in OWN.items():
         one = arm("panda", *drives)
         for joint, name in enumerate(one.joints):
-            yield kind, f"{name} mirrored", one.floating(mirrored(joint))
+            yield kind, f"{name} mirrored", floating(one, mirrored(joint))
         for (a, first), (b, second) in combinations(enumerate(one.joints), 2):
-            yield kind, f"{first}, {second} swapped", one.floating(swapped(a, b))
+            yield kind, f"{first}, {second} swapped", floating(one, swapped(a, b))
 
 
 def loads() -> Iterator[Row]:
