@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
-import campaign
 import numpy as np
+import report
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 from drive_settings import parameters_of
@@ -349,7 +349,7 @@ def main() -> int:
     its = parser.parse_args()
     robots, bad, count, idle = paths(its.robots), 0, 0, []
     jobs = partial(outcomes_of, seeds=range(its.seeds))
-    for path, outcomes in zip(robots, campaign.run(jobs, robots, its.workers), strict=True):
+    for path, outcomes in zip(robots, report.run(jobs, robots, its.workers), strict=True):
         count += len(outcomes)
         idle += [path.stem] * (not outcomes)
         for one in filter(lambda o: o.is_bad, outcomes):

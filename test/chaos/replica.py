@@ -27,7 +27,6 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 
-import campaign
 import numpy as np
 import report
 from arm import COMMAND_TIMEOUT, GIVE_UP_AFTER, RATE, RECOVERY, Arm, arm
@@ -435,8 +434,8 @@ def main() -> int:
     its = parser.parse_args()
     seeds = range(its.seed, its.seed + its.episodes)
     options = its.robot, Mode(its.hand), its.press, its.arms
-    outcomes = campaign.run(partial(outcome_of, options), seeds, its.workers)
-    return campaign.tell(outcomes, len(seeds), list(KINDS_IN_CONTACT), its.output / "episodes.csv")
+    outcomes = report.run(partial(outcome_of, options), seeds, its.workers)
+    return report.tell(outcomes, len(seeds), list(KINDS_IN_CONTACT), its.output / "episodes.csv")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""The digital twin as a process, over DDS."""
+"""The digital twin as a process, over DDS; as the simulator says: test_floating_base_topics.py."""
 
 import time
 
 import numpy as np
 import pytest
 from support import (  # skips this module where ROS is missing
-    LOCKSTEP,
     NodeProcess,
     Ros,
     seconds,
@@ -49,30 +48,6 @@ def wait_until_paused(ros: Ros, states: list[JointState]) -> None:
     ros.wait_for(lambda: len(states) > 1 and states[-1] == states[-2], "the same state again")
     ros.take_all(states)
     states.clear()
-
-
-def test_arm_hangs_on_its_brakes_then_falls_as_the_simulator_says(ros):
-    start(ros, **LOCKSTEP)
-    states = ros.collect(JointState, "/joint_states")
-    first = latest(ros, states, lambda m: True)
-    assert list(first.name) == ["shoulder", "elbow"]
-    np.testing.assert_array_equal(first.position, START)
-    model = fr.Model.from_urdf(ARM)
-    np.testing.assert_allclose(first.effort, fr.Dynamics(model).gravity(START), rtol=1e-12)
-    commands = ros.publisher(Float64MultiArray, COMMANDS)
-    simulator = fr.Simulator(model)
-    simulator.reset(START)
-    for k in range(1, 51):
-        commands.publish(Float64MultiArray(data=[0.1 * k, 0.0]))
-        time = k * 0.005
-        ros.wait_for(lambda: states and states[-1].effort[0] == 0.1 * k, f"state at {time}")  # noqa: B023
-        state = states[-1]
-        simulator.step([0.1 * k, 0.0], 5)
-        assert seconds(state.header.stamp) == pytest.approx(time, abs=1e-9)
-        np.testing.assert_array_equal(state.position, simulator.q)
-        np.testing.assert_array_equal(state.velocity, simulator.qd)
-        np.testing.assert_array_equal(state.effort, [0.1 * k, 0.0])
-        states.clear()
 
 
 def test_a_payload_is_carried_from_the_start_and_from_when_it_is_changed(ros):

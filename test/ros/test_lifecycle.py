@@ -91,13 +91,6 @@ def test_a_late_description_is_used_if_it_can_be_and_another_one_after_cleanup(r
     assert ros.get_parameter("/digital_twin", "armature.lift") == 0.0
 
 
-def test_description_published_before_the_node_started_is_found(ros):
-    descriptions = ros.node.create_publisher(String, "/robot_description", LATCHED)
-    descriptions.publish(String(data=SLIDER))
-    start(ros)
-    ros.wait_for_state("/digital_twin", "active")
-
-
 def test_a_parameter_that_one_description_refuses_does_not_stop_another(ros):
     process = start(ros, **{"armature.rail": "heavy"})
     descriptions = ros.publisher(String, "/robot_description", LATCHED)
