@@ -113,20 +113,6 @@ def test_bytes_that_are_no_message_are_survived(hand):
     assert hand.is_at(before, 5e-3)
 
 
-def test_wrench_presses_and_ends(hand):
-    presses = hand.ros.publisher(WrenchStamped, f"{CONTROLLER}/target_wrench")
-    before = hand.position
-    message = WrenchStamped()
-    message.wrench.force.y = 20.0
-
-    def pressed() -> bool:
-        presses.publish(message)
-        return hand.position[1] - before[1] > 0.02
-
-    hand.ros.wait_for(pressed, "the hand pressed away")
-    hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
-
-
 def test_force_axes_without_a_sensor_are_told(hand):
     assert hand.ros.set_parameters(CONTROLLER, {"force_axes": "z"})[0].successful
     hand.ros.status("force_axes do nothing", CONTROLLER)
@@ -151,15 +137,22 @@ def test_stiffness_is_set_by_its_topic_within_the_parameters_limits(hand):
     hand.ros.wait_for(lambda: not is_set(), "the stiffness before")
 
 
-def test_velocities_alone_lead_the_hand_until_they_end(hand):
-    velocities = hand.ros.publisher(TwistStamped, f"{CONTROLLER}/target_twist")
-    start = hand.position
-    message = TwistStamped()
-    message.twist.linear.y = -0.2
+WRENCH, TWIST = WrenchStamped(), TwistStamped()
+WRENCH.wrench.force.y, TWIST.twist.linear.y = 20.0, -0.2
 
-    def led() -> bool:
-        velocities.publish(message)
-        return hand.position[1] - start[1] < -0.1
 
-    hand.ros.wait_for(led, "the hand led away")
+@pytest.mark.parametrize(
+    ("name", "message", "way"), [("wrench", WRENCH, 0.02), ("twist", TWIST, -0.1)]
+)
+def test_a_wrench_or_a_velocity_alone_moves_the_hand_until_it_ends(hand, name, message, way):
+    targets = hand.ros.publisher(type(message), f"{CONTROLLER}/target_{name}")
+    before = hand.position
+
+    def moved() -> bool:
+        targets.publish(message)
+        return (hand.position - before)[1] / way > 1.0
+
+    hand.ros.wait_for(moved, "the hand away")
+    if name == "wrench":
+        hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
     hand.wait_until_it_rests()

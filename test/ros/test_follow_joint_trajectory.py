@@ -32,7 +32,7 @@ ACTION = f"{NODE}/follow_joint_trajectory"
 INITIAL = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
 # Brakes as the watchdog that an arm needs: a controller that does not run for 0.6 s, on a busy
 # machine, would leave it with a torque that throws it for good.
-OF_TWIN = {"rate": 500.0, "command_timeout": 0.1, **INITIAL}
+OF_TWIN = {"rate": 250.0, "command_timeout": 0.1, **INITIAL}
 BRIEF = {"give_up_after": 1.0}  # [s] less than the node waits for an arm to rest before it ends
 GOAL = [float(Q[0]) + 0.3, float(Q[1]) - 0.3]
 Result = FollowJointTrajectory.Result

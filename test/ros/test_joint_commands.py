@@ -23,7 +23,7 @@ def test_drives_follow_a_trajectory_with_the_torque_of_the_model(ros):
     initial = {f"initial_positions.{name}": q for name, q in zip(NAMES, Q, strict=True)}
     urdf = PARAMETERS["robot_description"]
     own = {"output": "joint_state", **PATIENT}
-    rig = Rig(ros, urdf, twin={"rate": 500.0, **initial}, controller=own)
+    rig = Rig(ros, urdf, twin={"rate": 250.0, **initial}, controller=own)
     commands = ros.collect(JointState, f"{NODE}/joint_commands")
     rig.wait_until_held()
     rig.lead(GOAL, within=1e-3, accelerations=[0.0, 0.0])

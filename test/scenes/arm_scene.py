@@ -32,6 +32,7 @@ from featherstone_ros.tools.robot_setup import RobotSetup
 
 Ask = Callable[[ClosedLoop], Any]
 Moving = Callable[[float], tuple[float, float, float]]  # position, velocity, acceleration at a time
+TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arm_scene import Ask, Played, Scene, hold, load, moved, play, trajectory
+from arm_scene import TIPS, Ask, Played, Scene, hold, load, moved, play, trajectory
 from lies import COARSE, frozen, in_steps, since
 from studies import study
 
@@ -23,7 +23,6 @@ from featherstone_ros.control.trajectory import Point
 from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
 
-TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 FASTEST = {"panda": 0.7, "ur5e": 1.5}  # over the speed limit: light wrists stick by much friction
 FASTEST_UNSURE = 2.6  # where positions come in coarse steps: 2.52 in a fast motion of a UR5e
 MOTIONS = ((0.1, 0.4), (0.1, 3.0), (0.4, 1.0))  # how far [rad], how long [s]

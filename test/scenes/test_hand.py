@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from arm_scene import Ask, Played, Scene, deactivate, load, play
+from arm_scene import TIPS, Ask, Played, Scene, deactivate, load, play
 from drive_settings import parameters_of
 from scipy.spatial.transform import Rotation
 from studies import SWEEP, few_or_all
@@ -24,7 +24,6 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 
-TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 PERIOD, EACH, TARGETS = 0.001, 0.15, 10  # [s] of the states, of a target
 KINDS = ("near", "far", "turned", "moving", "pressing", "stiffness", "shaped")
 PRESS = np.array([30.0] * 3 + [3.0] * 3)  # [N, N m]

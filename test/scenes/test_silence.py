@@ -14,6 +14,7 @@ from itertools import product
 import numpy as np
 import pytest
 from arm_scene import (
+    TIPS,
     Ask,
     Played,
     Scene,
@@ -266,8 +267,6 @@ def test_falling_back_twice_on_the_way_out_does_not_throw_the_arm():
 @pytest.mark.parametrize("mode", [Mode.GRAVITY_COMPENSATION, Mode.CARTESIAN_IMPEDANCE])
 def test_gaps_one_after_the_other_pump_no_arm(robot, mode):
     """An arm that moves in half of the time is seen: it comes to rest as one that always is."""
-    tip = {"ur5e": "tool0", "panda": "panda_hand"}[robot]
-    n = len(FAST[robot][0])
 
     def push(loop: ClosedLoop) -> None:
         plant = loop.plant
@@ -279,10 +278,11 @@ def test_gaps_one_after_the_other_pump_no_arm(robot, mode):
         def gaps(state: JointState, lost: float = lost) -> JointState | None:
             return None if state.stamp > 0.45 and state.stamp % 0.16 < lost else state
 
-        scene = Scene(robot, {0.4: push}, 1.6, parameters={"mode": mode, "tip": tip}, state=gaps)
+        scene = Scene(
+            robot, {0.4: push}, 1.6, parameters={"mode": mode, "tip": TIPS[robot]}, state=gaps
+        )
         ends[lost] = play(scene)
         assert ends[lost].speed[ends[lost].since(0.42)].max() < 0.5
-        assert n == ends[lost].q.shape[1]
     assert ends[0.08].speed[-200:].max() < ends[0.0].speed[-200:].max() + 0.05
 
 
