@@ -1,4 +1,4 @@
-"""Gains from the model, and the stability of the sampled loop, against simulated closed loops."""
+"""Gains and damping from the model, and the sampled loop's stability, against simulated loops."""
 
 from collections import deque
 
@@ -7,14 +7,23 @@ import numpy as np
 import pytest
 import urdf_text
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
+from refusals import refusals
 from studies import few_or_all, study
 
 from featherstone_ros import Dynamics, Model, Simulator
-from featherstone_ros import errors as fr_errors
 from featherstone_ros.control.choices import TimingError
+from featherstone_ros.control.damping import (
+    BRAKING,
+    GUIDING,
+    choose_damping,
+    choose_fault_damping,
+    fault_timing,
+    wanted_damping,
+)
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
+    NoStableGainsError,
     SampledLoop,
     Timing,
     choose,
@@ -23,6 +32,7 @@ from featherstone_ros.control.gains import (
     unstable,
 )
 from featherstone_ros.control.settings import Mode
+from featherstone_ros.errors import ModelError, SingularInertiaError
 from featherstone_ros.model.robots import robot_file
 
 ARMS = ("kinova", "xarm7", "ur5_robot", "ur10_robot", "z1", "so100", "talos_left_arm")
@@ -41,29 +51,21 @@ timings = pytest.mark.parametrize(
 )
 MAX_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
 SMALL = 1e-8  # [rad or m] so that the loop is as good as linear
-STEPS = 10  # of the simulation, per period
+STEPS = 4  # of the simulation, per period
 
 
-def simulate(model, q, loop, p, d, x, periods):
-    """Return the largest error at each sample of a loop with delay that starts x off posture q."""
-    dynamics, timing = Dynamics(model), loop.timing
+def simulate(model, q, qd, hold, law, timing, periods):
+    """Yield q, qd at each sample of a frictionless arm, whose law takes the place of hold late."""
     sim = Simulator(model, timing.period / STEPS, "rk4", damping=0.0, friction=0.0)
-    sim.reset(q + x)
+    sim.reset(q, qd)
     late = round(timing.delay / timing.period * STEPS)
-    hold = dynamics.gravity(q)
     coming = deque([hold] * (late + 1), late + 1)
-    errors = []
     for _ in range(periods):
-        e, ed = q - sim.q, -sim.qd
-        errors.append(np.abs(e).max())
-        if loop.computed:
-            tau = dynamics.rnea(sim.q, sim.qd, p * e + d * ed)
-        else:
-            tau = hold + p * e + d * ed
+        yield sim.q, sim.qd
+        tau = law(sim.q, sim.qd)
         for _ in range(STEPS):
             coming.append(tau)
             sim.step(coming[0])
-    return np.array(errors)
 
 
 def radius(loop, p, d):
@@ -105,7 +107,15 @@ def test_the_linear_loop_predicts_the_simulated_one(path, mode, timing, factor):
     x = SMALL * np.random.default_rng(3).standard_normal(model.n)
     expected = predict(loop, p, d, x, 80)
     linear = np.maximum.accumulate(expected) < 1e-6  # until then: what diverges is not small
-    got = simulate(model, q, loop, p, d, x, int(linear.sum()))
+    dynamics = Dynamics(model)
+    hold = dynamics.gravity(q)
+
+    def law(at, qd):
+        correction = p * (q - at) - d * qd
+        return dynamics.rnea(at, qd, correction) if loop.computed else hold + correction
+
+    run = simulate(model, q + x, np.zeros(model.n), hold, law, timing, int(linear.sum()))
+    got = [np.abs(q - at).max() for at, _ in run]
     np.testing.assert_allclose(got, expected[linear], rtol=1e-2, atol=1e-3 * SMALL)
 
 
@@ -125,19 +135,25 @@ def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
 @pytest.mark.parametrize(
     "path",
     few_or_all(
-        [path for path in UNLIKE_ROBOTS if path.name not in MASSLESS_JOINTS],
-        [path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS}],
+        [*PATHS[:2], *(path for path in UNLIKE_ROBOTS if path.name not in MASSLESS_JOINTS)],
+        [*PATHS[:2], *(path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS})],
     ),
 )
-def test_default_gains_of_every_robot_with_rotors_are_stable_with_margin(path):
+def test_defaults_of_every_robot_are_stable_with_margin(path):
+    """Gains with rotors, damping of the gravity hold and of a fault without."""
     model = Model.from_file(path)
     if not 0 < model.n <= MAX_JOINTS:
         pytest.skip(f"{model.n} joints")
-    loop = SampledLoop(model, 0.05 * SampledLoop(model).heaviest)
+    bare = SampledLoop(model)
+    loop = SampledLoop(model, 0.05 * bare.heaviest)
     for mode in (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE):
         under = loop.under(mode)
         gains = choose(under, BANDWIDTH, DAMPING_RATIO, model.friction)
         assert under.is_stable(gains.p, gains.d)
+    dampings = default_dampings(model, bare)
+    assert (dampings[0] > 0.0).all() and (dampings[1] >= dampings[0]).all()
+    for damping in dampings:
+        assert bare.under(Mode.GRAVITY_COMPENSATION).is_stable(np.zeros(model.n), damping)
 
 
 @every_arm
@@ -220,20 +236,6 @@ def test_acceleration_gains_are_those_of_the_bandwidth():
     np.testing.assert_allclose(gains.d, 11.2)
 
 
-def test_gains_that_no_loop_can_have_are_refused_with_joint_and_remedy():
-    model = Model.from_file(robot_file("panda"))
-    loop = SampledLoop(model, timing=Timing(0.005, 0.01))
-    with pytest.raises(ValueError, match=r"'panda_joint3'.*period 5 ms, delay 10 ms.*`armature`"):
-        choose(loop, 8.0, 1.0)
-
-
-def test_more_periods_of_delay_than_a_loop_can_have_are_refused():
-    """The loop's states would not fit into memory."""
-    Timing(0.001, 0.02)
-    with pytest.raises(TimingError, match=r"^delay is 1 s, 1000 periods of 0.001 s; expected"):
-        Timing(0.001, 1.0)
-
-
 def test_gains_that_only_the_margin_makes_strong_enough_for_gravity_are_not_stable():
     model = control_arm.model()
     loop = SampledLoop(model)
@@ -243,23 +245,134 @@ def test_gains_that_only_the_margin_makes_strong_enough_for_gravity_are_not_stab
     assert not loop.is_stable(0.75 * p, d)
 
 
+BODY = {"com": "0 0 0.1", "inertia": (0.01, 0.01, 0.005, 0, 0, 0)}
+SWIVEL = urdf_text.robot(
+    urdf_text.link("l0", None), *(urdf_text.link(f"l{k}", **BODY) for k in (1, 2)), "{}",
+    *(urdf_text.joint(f"{k}", f"l{k - 1}", f"l{k}", "continuous", axis=axis)
+      for k, axis in enumerate(("0 0 1", "0 1 0", "1 0 0"), 1))
+)  # fmt: skip
+
+
+def gains_of(urdf=SWIVEL, delay=0.002, **last):
+    urdf = urdf.format(urdf_text.link("l3", **BODY | last))
+    return choose(SampledLoop(Model.from_urdf(urdf), timing=Timing(0.002, delay)), 8.0, 1.0)
+
+
+# Of an inertia that no body has, the search would not end; of too many periods, memory would.
+test_loops_that_cannot_be_are_refused = refusals(
+    (NoStableGainsError, "'inner'.*period 2 ms, delay 2 ms.*`armature`",
+     {"urdf": urdf_text.geared_arm()}),
+    (TimingError, "^delay is 1 s, 500 periods of 0.002 s; expected at most 20", {"delay": 1.0}),
+    (ModelError, "joint '.' moves links whose inertia", {"inertia": (0.01, 0.01, 0.01, 0, 0, 1)}),
+    (SingularInertiaError, "joint '.' moves no", {"com": "0 0 1e16"}),
+    of=gains_of,
+)  # fmt: skip
+
+
+SILENCE, CUTOFF = 0.1, 30.0  # state_timeout [s] and velocity_cutoff [Hz]
+
+
+def default_damping(model, loop):
+    return choose_damping(loop, wanted_damping(model, loop), SILENCE)
+
+
+def default_dampings(model, loop):
+    """Return the default damping of the gravity hold, and of a fault."""
+    held = default_damping(model, loop).value
+    return held, choose_fault_damping(model, loop, held, CUTOFF)
+
+
 @pytest.mark.parametrize(
-    ("before", "after", "error", "words"),
-    [
-        ('iyz="0"', 'iyz="-0.1"', fr_errors.ModelError, "joint '.' moves links whose inertia"),
-        ('xyz="0 0 0.1"', 'xyz="0 0 1e16"', fr_errors.SingularInertiaError, "joint '.' moves no"),
-    ],
+    "path", few_or_all([p for p in PATHS if p.stem in ("ur5e", "kinova", "so100")], PATHS)
 )
-def test_an_inertia_that_no_body_has_is_refused_by_joint(before, after, error, words):
-    """The search for gains would not end."""
-    body = {"com": "0 0 0.1", "inertia": (0.01, 0.01, 0.005, 0, 0, 0)}
-    links = [urdf_text.link("l0", None), *(urdf_text.link(f"l{k}", **body) for k in (1, 2, 3))]
-    inside = '<limit effort="50" velocity="3"/>'
-    joints = (
-        urdf_text.joint(f"{k}", f"l{k - 1}", f"l{k}", "continuous", inside, axis=axis)
-        for k, axis in enumerate(("0 0 1", "0 1 0", "1 0 0"), 1)
-    )
-    links[-1] = links[-1].replace(before, after)
-    text = urdf_text.robot(*links, *joints)
-    with pytest.raises(error, match=words):
-        SampledLoop(Model.from_urdf(text))
+@pytest.mark.parametrize("delay", [0.0, 0.002, 0.005], ids="{:g} s late".format)
+def test_a_push_decays_without_friction(path, delay):
+    model = Model.from_file(path)
+    dynamics = Dynamics(model)
+    loop = SampledLoop(model, timing=Timing(0.002, delay))
+    for damping in default_dampings(model, loop):
+        law = lambda q, qd, damping=damping: dynamics.gravity(q) - damping * qd  # noqa: E731
+        for i, q in enumerate(postures(model, 2, seed=5)):
+            qd = np.zeros(model.n)
+            qd[-1 - i % model.n] = 0.05
+            run = simulate(model, q, qd, law(q, qd), law, loop.timing, 300)
+            energy = np.array([0.5 * v @ dynamics.crba(at) @ v for at, v in run])
+            assert energy.max() < 1.02 * energy[0]
+            assert energy[-1] < energy[0]
+
+
+@every_arm
+def test_hand_guiding_gets_what_it_wants_with_rotors(path):
+    model = Model.from_file(path)
+    loop = SampledLoop(model, armature=5.0)
+    limited = np.isfinite(model.effort_limit) & np.isfinite(model.velocity_limit)
+    wanted = GUIDING * model.effort_limit / model.velocity_limit
+    held, in_fault = default_dampings(model, loop)
+    np.testing.assert_array_less(wanted[limited] * (1.0 - 1e-12), held[limited])
+    np.testing.assert_allclose(in_fault[limited], BRAKING / GUIDING * wanted[limited])
+
+
+def test_a_joint_without_limits_coasts_for_a_second_once_it_is_let_go():
+    """To 1/e of its speed, as a link that is led by hand."""
+    model = Model.from_urdf(urdf_text.chain("turntable", kind="continuous", axis="0 0 1"))
+    loop = SampledLoop(model)
+    for share in (GUIDING, BRAKING):
+        damping = wanted_damping(model, loop, share)
+        sim = Simulator(model, 1e-3, damping=0.0, friction=0.0)
+        sim.reset([0.0], [1.0])
+        for _ in range(1000):
+            sim.step(-damping * sim.qd)
+        assert np.log(sim.qd[0]) == pytest.approx(-share / GUIDING, rel=0.02)
+
+
+def check(loop, damping, chosen, margin=2.0):
+    """Return what is unstable with a damping (n,), where another is chosen."""
+    none = np.zeros_like(damping)
+    law = loop.under(Mode.GRAVITY_COMPENSATION)
+    return unstable(law, [none, damping], [none, chosen.value], margin)
+
+
+@every_arm
+def test_damping_beyond_the_bound_is_named(path):
+    model = Model.from_file(path)
+    loop = SampledLoop(model)
+    chosen = default_damping(model, loop)
+    assert check(loop, chosen.value, chosen) == []
+    for i in {0, model.n // 2, model.n - 1}:
+        damping = chosen.value.copy()
+        damping[i] = 2.0 * loop.heaviest[i] / loop.timing.period
+        (finding,) = check(loop, damping, chosen, 1.0)
+        assert finding.joint == i and "with period 2 ms, delay 2 ms" in str(finding.mode)
+        assert "swings up" in str(finding.mode) and not finding.mode.creeps
+        assert finding.advised[1] == chosen.value[i]
+
+
+def test_too_little_damping_lets_late_gravity_drive_an_arm_that_is_upright():
+    model = Model.from_file(robot_file("panda"))
+    loop = SampledLoop(model, 0.5, Timing(0.002, 0.02))
+    chosen = choose_damping(loop, wanted_damping(model, loop))
+    shoulder = 1
+    damping = chosen.value.copy()
+    damping[shoulder] = 0.02 * chosen.value[shoulder]
+    (finding,) = check(loop, damping, chosen, 1.0)
+    assert finding.joint == shoulder and finding.mode.creeps
+    assert "gravity tips the joint over" in str(finding.mode)
+
+
+def test_a_fault_is_damped_for_velocities_that_the_estimate_delays():
+    timing = fault_timing(Timing(0.002, 0.003), 30.0)
+    assert timing.period == 0.01
+    assert timing.delay == pytest.approx(0.003 + 1.0 / (2.0 * np.pi * 30.0))
+
+
+@every_arm
+def test_when_states_stop_the_last_damping_does_not_throw_the_arm(path):
+    """It then acts for state_timeout, and reverses the motion at most."""
+    model = Model.from_file(path)
+    loop = SampledLoop(model, timing=Timing(0.002, 0.0))
+    chosen = default_damping(model, loop)
+    late = choose_damping(loop, np.zeros(model.n)).value  # what late gravity needs comes first
+    mobility = np.linalg.inv(Dynamics(model).crba(postures(model, 40, seed=7)))
+    root = np.sqrt(np.where(chosen.value > 1.01 * late, chosen.value, 0.0))
+    decay = np.linalg.eigvalsh(mobility * np.outer(root, root)).max()
+    assert decay * SILENCE < 2.2
