@@ -4,6 +4,7 @@ import bag_writer
 import numpy as np
 import pytest
 from bag_writer import joint_state, joint_trajectory, message
+from refusals import refusals
 
 from featherstone_ros.errors import BagError, FeatherstoneError
 from featherstone_ros.identification import bags
@@ -176,22 +177,14 @@ def test_a_bag_without_such_messages_says_what_it_holds(tmp_path, storage, read,
         read(tmp_path / "bag")
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("nowhere", r"there is no .*nowhere"),
-        ("", r"holds no metadata.yaml and no file \*.db3, \*.mcap"),
-        ("notes.txt", r"notes.txt cannot be read: .*\.txt"),
-    ],
-)
-def test_what_is_no_bag_is_refused(tmp_path, name, said):
-    if name == "notes.txt":
-        (tmp_path / name).write_text("notes")
-    with pytest.raises(BagError, match=said):
-        read_joint_states(tmp_path / name)
-    long = 300 * "x"  # longer than a file's name may be: refused before anything is read
-    with pytest.raises(BagError, match=r"x cannot be read: .*name too long"):
-        identify([long], "no.urdf")
+test_what_is_no_bag_is_refused = refusals(
+    (r"there is no .*nowhere", lambda: read_joint_states("nowhere")),
+    (r"holds no metadata.yaml and no file \*.db3, \*.mcap", lambda: read_joint_states(".")),
+    (r"notes.txt cannot be read: .*\.txt", lambda: read_joint_states("notes.txt")),
+    # A name longer than a file's may be is refused before anything is read.
+    (r"x cannot be read: .*name too long", lambda: identify([300 * "x"], "no.urdf")),
+    error=BagError, files={"notes.txt": "notes"},
+)  # fmt: skip
 
 
 def test_a_damaged_file_is_refused(tmp_path, storage):

@@ -1,7 +1,10 @@
 """Recordings as tables: CSV and npz with named columns."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from refusals import refusals
 
 from featherstone_ros.errors import BagError
 from featherstone_ros.identification.bags import read_joint_states
@@ -87,29 +90,26 @@ def test_what_is_missing_is_nan_and_time_may_have_another_unit(tmp_path):
     np.testing.assert_allclose(np.diff(read.stamp), 10_000_000, atol=200)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("time,a,b\n1,2,3\n", "no column for the position of a joint, .*'time', 'a', 'b'"),
-        ("position_a\n1\n", "no column for the time"),
-        ("time,position_a\n1,2\n2\n", "line 3 has 1 fields, its head 2"),
-        ("time,position_a\n1,x\n", "could not convert"),
-        ("time,position_a\n2,0\n1,0\n", "the time goes back after row 1"),
-        ("time,position_a,a_pos\n2,0,0\n", "two columns are the position of joint 'a'"),
-        ("time,position_a\nnan,0\n", "a time is no finite number"),
-        ("", "it is empty"),
-    ],
-)
-def test_what_cannot_be_used_is_named(tmp_path, text, said):
-    path = tmp_path / "a.csv"
-    path.write_text(text)
-    with pytest.raises(BagError, match=said):
-        read_joint_states(path)
+def read_text(text="time,position_a\n1,2\n"):
+    Path("a.csv").write_text(text)
+    read_joint_states("a.csv")
 
 
-def test_no_object_is_unpickled(tmp_path):
-    np.savez(tmp_path / "a.npz", time=np.array([{}], dtype=object))
-    with pytest.raises(BagError, match="allow_pickle"):
-        read_joint_states(tmp_path / "a.npz")
-    with pytest.raises(BagError, match="there is no"):
-        read_joint_states(tmp_path / "nowhere.csv")
+def read_object():
+    np.savez("a.npz", time=np.array([{}], dtype=object))
+    read_joint_states("a.npz")
+
+
+test_what_cannot_be_used_is_named = refusals(
+    ("no column for the position of a joint, .*'time', 'a', 'b'", "time,a,b\n1,2,3\n"),
+    ("no column for the time", "position_a\n1\n"),
+    ("line 3 has 1 fields, its head 2", "time,position_a\n1,2\n2\n"),
+    ("could not convert", "time,position_a\n1,x\n"),
+    ("the time goes back after row 1", "time,position_a\n2,0\n1,0\n"),
+    ("two columns are the position of joint 'a'", "time,position_a,a_pos\n2,0,0\n"),
+    ("a time is no finite number", "time,position_a\nnan,0\n"),
+    ("it is empty", ""),
+    ("allow_pickle", read_object),
+    ("there is no", lambda: read_joint_states("nowhere.csv")),
+    error=BagError, of=read_text, files={},
+)  # fmt: skip
