@@ -2,9 +2,11 @@
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refusals
 from urdf_text import chain
 
 import featherstone_ros as fr
@@ -232,32 +234,25 @@ def test_other_joints_are_left_out_and_told(caplog):
     assert "'finger'" in caplog.text and "panda_joint2" not in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ({"max_velocity": "fast"}, "max_velocity is 'fast', expected a finite number"),
-        ({"max_velocity": float("nan")}, "max_velocity is nan"),
-        ({"max_velocity": True}, "max_velocity is True"),
-        ({"max_velocity": -1}, "max_velocity is -1, expected >= 0"),
-        ({"max_jerk": -1}, "max_jerk is -1"),
-        ({"min_position": 5.0}, "min_position is 5, expected at most max_position"),
-        ([1], r"limits are \[1\], expected names and numbers"),
-    ],
-)
-def test_what_is_no_limit_is_refused_by_name(limits, message):
-    with pytest.raises(ModelError, match=f"joint 'panda_joint1': {message}"):
-        PANDA.with_joint_limits({"joint_limits": {"panda_joint1": limits}})
+def limited_to(*limits, **one):
+    (limits,) = limits or [one]
+    return PANDA.with_joint_limits({"joint_limits": {"panda_joint1": limits}})
 
 
-def test_a_file_that_has_none_is_named(file):
-    file.write_text("joints: {}")
-    with pytest.raises(ModelError, match=r"joint_limits\.yaml: no 'joint_limits'"):
-        PANDA.with_joint_limits(file)
-    file.write_text("joint_limits: {")
-    with pytest.raises(ModelError, match=r"joint_limits\.yaml: "):
-        PANDA.with_joint_limits(str(file))
-    with pytest.raises(ModelError, match=r"^limits: no 'joint_limits'"):
-        PANDA.with_joint_limits({})
+test_what_is_no_limit_is_refused_by_name = refusals(
+    ("panda_joint1': max_velocity is 'fast', expected a finite number", {"max_velocity": "fast"}),
+    ("panda_joint1': max_velocity is nan", {"max_velocity": float("nan")}),
+    ("panda_joint1': max_velocity is True", {"max_velocity": True}),
+    ("panda_joint1': max_velocity is -1, expected >= 0", {"max_velocity": -1}),
+    ("panda_joint1': max_jerk is -1", {"max_jerk": -1}),
+    ("panda_joint1': min_position is 5, expected at most max_position", {"min_position": 5.0}),
+    (r"panda_joint1': limits are \[1\], expected names and numbers", [1]),
+    (r"none\.yaml: no 'joint_limits'", lambda: PANDA.with_joint_limits(Path("none.yaml"))),
+    (r"open\.yaml: ", lambda: PANDA.with_joint_limits("open.yaml")),
+    (r"^limits: no 'joint_limits'", lambda: PANDA.with_joint_limits({})),
+    error=ModelError, of=limited_to,
+    files={"none.yaml": "joints: {}", "open.yaml": "joint_limits: {"},
+)  # fmt: skip
 
 
 PLAN = """

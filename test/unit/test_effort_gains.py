@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from example_robots import example_robot
 from known_arm import NAMES, NOISE, NOMINAL
+from refusals import refusals
 from studies import study
 
 import featherstone_ros as fr
@@ -97,29 +98,26 @@ def test_stiffness_from_deflections_by_the_links():
     assert NAMES[-1] not in found.found  # it bears no torque: nothing hangs beside its axis
 
 
-def test_two_motions_are_refused():
-    with pytest.raises(IdentificationError, match="run 1 and run 2 are different motions"):
-        gains_by_load(
-            NOMINAL, recording(LOADED, GAINS, 1, 1), recording(NOMINAL, GAINS, 2, 2), "tool0", MASS
-        )
+def by_load(link="tool0", dead=1.0, other=1):
+    loaded, bare = pair(1)[0], pair(other)[1]
+    motions = [replace(r, effort=r.effort * dead) for r in (loaded, bare)]
+    return gains_by_load(NOMINAL, *motions, link, MASS)
 
 
-def test_an_unknown_link_is_named():
-    with pytest.raises(fr.UnknownNameError, match="hand"):
-        gains_by_load(NOMINAL, *pair(1), "hand", MASS)
+test_what_tells_no_gains_is_refused = refusals(
+    (IdentificationError, "run 1 and run 52 are different motions", {"other": 2}),
+    (fr.UnknownNameError, "hand", {"link": "hand"}),
+    (IdentificationError, "no effort changes", {"dead": 0.0}),
+    of=by_load,
+)
 
 
 def test_an_effort_that_never_changes_tells_nothing():
-    loaded, bare = pair(1)
     dead = np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
-    some = [replace(r, effort=r.effort * dead) for r in (loaded, bare)]
-    found = gains_by_load(NOMINAL, *some, "tool0", MASS)
+    found = by_load(dead=dead)
     assert np.isnan(found.gain[2]) and NAMES[2] not in found.found
     others = dead > 0.0
     np.testing.assert_allclose(found.gain[others][1:], GAINS[others][1:], rtol=0.02)
-    none = [replace(r, effort=r.effort * 0.0) for r in (loaded, bare)]
-    with pytest.raises(IdentificationError, match="no effort changes"):
-        gains_by_load(NOMINAL, *none, "tool0", MASS)
 
 
 SO101 = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")

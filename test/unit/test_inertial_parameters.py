@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 import urdf_text
+from refusals import refusals
 
 import featherstone_ros as fr
 from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
@@ -108,22 +109,19 @@ def test_locked_joints_change_nothing_in_what_is_written():
     assert model.to_urdf(text) == text
 
 
-def test_another_robots_urdf_is_refused():
-    model = fr.Model.from_urdf(AWKWARD)
-    with pytest.raises(fr.ModelError, match="'frame'"):
-        model.to_urdf(AWKWARD.replace('"frame"', '"flange"'))
+TEXT = urdf_text.chain("j")
+J = fr.Model.from_urdf(TEXT)
+POINTS = np.r_[np.zeros(10), [0, 1, 0, 0, 1, 0, 0, 1, 0, 1]]
 
 
-def test_what_a_urdf_cannot_say_is_refused():
-    text = urdf_text.chain("j")
-    vector = np.zeros(20)
-    vector[10:] = [0, 1, 0, 0, 1, 0, 0, 1, 0, 1]
-    model = fr.Model.from_urdf(text).with_inertial_parameters(vector)
-    with pytest.raises(fr.ModelError, match="link 'link1' has mass 0 kg and first moment"):
-        model.to_urdf(text)
+def written(vector=J.inertial_parameters, text=TEXT):
+    return J.with_inertial_parameters(vector).to_urdf(text)
 
 
-@pytest.mark.parametrize("vector", [np.zeros(19), np.zeros((2, 10)), [np.nan] * 20])
-def test_parameters_are_finite_and_as_many_as_there_are(vector):
-    with pytest.raises(ValueError, match="vector"):
-        fr.Model.from_urdf(urdf_text.chain("j")).with_inertial_parameters(vector)
+test_what_cannot_be_written_is_refused = refusals(
+    (fr.ModelError, "'link1'", {"text": TEXT.replace("link1", "flange")}),
+    (fr.ModelError, "link 'link1' has mass 0 kg and first moment", {"vector": POINTS}),
+    *((ValueError, "vector", {"vector": vector})
+      for vector in (np.zeros(19), np.zeros((2, 10)), [np.nan] * 20)),
+    of=written,
+)  # fmt: skip

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import random_tree
+from refusals import refusals
 from scipy.spatial.transform import Rotation
 
 from featherstone_ros import Dynamics, Model, UnknownNameError
@@ -110,19 +111,15 @@ def test_derivative_near_zero_is_the_difference_of_velocities(random):
     np.testing.assert_array_equal(pose_error_derivative(np.zeros((4, 6)), v), np.tile(-v, (4, 1)))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (2 * np.eye(4), "pose: expected a rotation matrix"),
-        (np.diag([1, 1, -1, 1]), "pose: expected a rotation matrix"),
-        (np.eye(3), r"pose: expected shape \(4, 4\)"),
-        (np.ones(7), "pose: expected a quaternion x y z w of length 1"),
-        ("here", "pose: expected numbers"),
-    ],
-)
-def test_what_is_no_pose_is_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        pose_error(wrong, np.eye(4))
+test_what_is_no_pose_is_refused = refusals(
+    ("pose: expected a rotation matrix", 2 * np.eye(4)),
+    ("pose: expected a rotation matrix", np.diag([1, 1, -1, 1])),
+    (r"pose: expected shape \(4, 4\)", np.eye(3)),
+    ("pose: expected a quaternion x y z w of length 1", np.ones(7)),
+    ("pose: expected numbers", "here"),
+    ("wrench: expected shape", lambda: wrench_axis([1, 2, 3])),
+    error=ValueError, of=lambda given=(0.1, 0.2, 0.3, 0, 0, 0, 1): pose_error(given, np.eye(4)),
+)  # fmt: skip
 
 
 # Inverse kinematics ------------------------------------------------------------------------------
@@ -257,5 +254,3 @@ def test_without_rotation_or_force_the_pitch_is_infinite():
     couple = wrench_axis([0, 0, 0, -2, 0, 0])
     assert couple.pitch == np.inf and couple.direction.tolist() == [-1, 0, 0]
     assert np.isnan(twist_axis(np.zeros(6)).pitch)
-    with pytest.raises(ValueError, match="wrench: expected shape"):
-        wrench_axis([1, 2, 3])
