@@ -50,6 +50,15 @@ HOME = np.array([0.2, -0.5, 0.1, -2.0, 0.1, 1.6, 0.8])
 PANDA = Arm(MODEL, TIP, HOME)
 
 
+def moved(pose: Floats, by: ArrayLike, about_z: float = 0.0) -> Floats:
+    """Return a pose that is elsewhere (3,), and turned [rad]."""
+    c, s = np.cos(about_z), np.sin(about_z)
+    target = np.array(pose)
+    target[:3, 3] += by
+    target[:3, :3] = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ target[:3, :3]
+    return target
+
+
 @cache
 def geared(model: Model) -> ControllerSettings:
     """Return the settings of an arm whose drives follow positions, without friction."""

@@ -13,6 +13,7 @@ from featherstone_ros.control.cartesian_impedance import CartesianSettings, prep
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import ControllerSettings, Mode
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.parameter import of_joints
@@ -163,6 +164,15 @@ class Bench:
         """Activate and run until the first transfer is over."""
         self.controller.activate(self.now)
         return self.run(0.3)
+
+    def fail(self) -> None:
+        """Excite the arm beyond its speed limit until the controller calls it a fault."""
+        for i in range(400):
+            self.arm.set_state(self.arm.q, np.array([4.5, 0.0]) * (1.0 if i // 40 % 2 else -1.0))
+            self.run(PERIOD)
+            if self.controller.phase is Phase.FAULT:
+                return
+        raise AssertionError("no fault")
 
     def torques(self, begin: int = 0) -> np.ndarray:
         """All commands from one of them on."""

@@ -5,7 +5,7 @@ from collections import deque
 import cdr_messages
 import numpy as np
 import pytest
-from contact_bench import HOME, MODEL, TIP, ContactBench, settings
+from contact_bench import HOME, MODEL, TIP, ContactBench, moved, settings
 from control_arm import space
 from control_loop import ROS_TIME, WRENCHES, LoopBench
 from studies import few_or_all
@@ -28,12 +28,6 @@ from featherstone_ros.kinematics import pose_error
 PERIOD = 2e-3  # [s] between joint states
 STILL = {"dead_zone": 0.0}
 FREE_Z = (400.0, 400.0, 0.0, 30.0, 30.0, 30.0)
-
-
-def moved(pose, by):
-    target = np.array(pose)
-    target[:3, 3] += by
-    return target
 
 
 def largest_acceleration(bench):
@@ -225,17 +219,6 @@ def test_without_wrench_the_hand_comes_to_rest_and_follows_nothing():
     bench.run(12.0)
     np.testing.assert_allclose(pose_error(bench.pose, target), 0.0, atol=2e-3)
     assert largest_acceleration(bench) <= 1.01  # no jump
-
-
-def test_no_target_before_the_first_wrench():
-    bench = ContactBench()
-    bench.controller = type(bench.controller)(
-        bench.controller._space, MODEL, bench.settings, tip=TIP
-    )
-    bench.controller.activate(bench.now)
-    bench.run(0.2, sensor=False)
-    with pytest.raises(TrajectoryError, match="no wrench comes"):
-        bench.controller.set_target(bench.now, pose=bench.pose)
 
 
 def test_wrenches_before_the_activation_count_as_the_last_of_them():

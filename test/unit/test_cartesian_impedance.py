@@ -2,20 +2,17 @@
 
 import numpy as np
 import pytest
+from contact_bench import HOME, MODEL, STEP, TIP
 from scipy.spatial.transform import Rotation
 from studies import few_or_all, study
 
-from featherstone_ros import Dynamics, Model, Simulator, UnknownNameError
+from featherstone_ros import Dynamics, Simulator, UnknownNameError
 from featherstone_ros.control import CartesianImpedance, Wall, box
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, min_delay_margin
 from featherstone_ros.kinematics import inverse_kinematics, pose_error
 
-TIP = "panda_hand"
-MODEL = Model.from_robot("panda")
-HOME = np.array([0.2, -0.5, 0.1, -2.0, 0.1, 1.6, 0.8])
 STIFFNESS = np.array([400, 600, 300, 30, 20, 40.0])
 FAR = np.array([0.8, 0.3, -0.4, 0.3, 0.2, -0.3, 0.6])
-STEP = 1e-3
 DELAY = 0.004  # [s], whole periods of 1 kHz and 500 Hz
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Command, JointState
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
@@ -44,14 +44,6 @@ def test_a_known_arm_follows_and_what_happened_is_in_the_record(arm, loop):
     assert_allclose(record.q[-1], START + 0.4, atol=2e-3)
     assert record.phase[0] == Phase.TRAJECTORY and record.phase[-1] == Phase.HOLDING
     assert_allclose(record.command[-1], fr.Dynamics(arm.model).gravity(record.q[-1]), atol=0.5)
-
-
-def test_a_refused_trajectory_changes_nothing(loop):
-    with pytest.raises(TrajectoryError, match="outside its limits"):
-        loop.run([Point(1.0, START + 9.0, ZERO)])
-    record = loop.advance(0.2)
-    assert (record.phase == Phase.HOLDING).all()
-    assert np.abs(record.error).max() < 1e-3
 
 
 class Bus:
@@ -217,17 +209,3 @@ def test_a_batch_moves_as_its_arms_do(arm):
         one.write(0.001, Command(effort))
         one.advance(0.05)
         assert_allclose(batch.simulator.q[k], one.simulator.q, rtol=1e-12)
-
-
-@pytest.mark.parametrize("ahead", [0.05, 0.17, 0.4])
-def test_a_clock_that_is_set_ahead_does_not_throw_the_arm(loop, ahead):
-    """Class 1 of docs/faults.md: the motion must not be ahead of the arm."""
-    loop.advance(0.3)  # how long states are on their way is known
-    begin = loop.now + 0.5
-    loop.plant.measure = lambda state: state._replace(
-        stamp=state.stamp + (ahead if loop.now > begin else 0.0)
-    )
-    record = loop.run(GOAL, rest=0.5)
-    assert np.abs(record.qd).max() < 0.3 * 3.0
-    assert np.abs(record.error).max() < 0.02
-    assert_allclose(record.q[-1], GOAL[0].positions, atol=0.01)

@@ -40,13 +40,6 @@ def hold() -> _control.ControlRequest:
     return _control.HOLD_REQUEST
 
 
-def swing(bench: Bench) -> None:
-    bench.arm.set_state(Q - 0.2, np.zeros(2))
-    while bench.controller.phase is not Phase.FAULT:
-        bench.arm.set_state(bench.arm.q, np.full(2, 4.5))
-        bench.run(PERIOD)
-
-
 REACH: dict[Phase, Callable[[Bench], object]] = {
     Phase.INACTIVE: lambda bench: bench.controller.deactivate(bench.now) or bench.run(1.5),
     Phase.WAITING: lambda bench: (
@@ -55,7 +48,7 @@ REACH: dict[Phase, Callable[[Bench], object]] = {
     ),
     Phase.FLOATING: lambda bench: bench.configure(mode=Mode.GRAVITY_COMPENSATION),
     Phase.DAMPED: lambda bench: bench.controller.fall_back(bench.now),
-    Phase.FAULT: swing,
+    Phase.FAULT: Bench.fail,
     Phase.OPEN_LOOP: lambda bench: bench.run(0.3, states=False),
     Phase.SILENT: lambda bench: bench.run(2.0, states=False),
     Phase.STOPPING: lambda bench: bench.controller.deactivate(bench.now),
@@ -89,6 +82,7 @@ def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request
         (Mode.COMPUTED_TORQUE, target, Refusal.FOLLOWS_NO_POSES),
         (Mode.CARTESIAN_IMPEDANCE, trajectory, Refusal.FOLLOWS_POSES),
         (Mode.CARTESIAN_IMPEDANCE, set_point, Refusal.FOLLOWS_POSES),
+        (Mode.ADMITTANCE, target, Refusal.NO_WRENCH),
         (Mode.FEEDFORWARD, trajectory, Refusal.GRANTED),
         (Mode.COMPUTED_TORQUE, set_point, Refusal.GRANTED),
         (Mode.CARTESIAN_IMPEDANCE, target, Refusal.GRANTED),

@@ -206,21 +206,12 @@ def written(**changes) -> str:
     return as_yaml(UncheckedTrajectory(**{"names": JOINTS, "points": swing(1.0).points, **changes}))
 
 
-PARAMETERS = {
-    "other.yaml": "a: 1",
-    "list.yaml": "[1]",
-    "light.yaml": "/**: {ros__parameters: {armature: {elbow_joint: -1.0}}}",
-    "heavy.yaml": "/**: {ros__parameters: {armature: {elbow_joint: heavy}}}",
-    "load.yaml": "/**: {ros__parameters: {payload: {mass: 1.0}}}",
-}
-test_what_is_no_trajectory_or_no_parameter_file_is_reported = refused_commands(
+test_what_is_no_trajectory_is_reported = refused_commands(
     {
-        "plan.yaml": written(),
         "nose.yaml": written(names=("elbow_joint", "nose")),
         "none.yaml": written(points=()),
         "short.yaml": written(points=(Point(0.0, (0.0,)),)),
         "twice.yaml": written(points=(Point(1.0, REST), Point(1.0, REST))),
-        **PARAMETERS,
     },
     ("preflight nose.yaml ur5e", 2, "nose"),
     ("preflight none.yaml ur5e", 2, "no points"),
@@ -228,16 +219,7 @@ test_what_is_no_trajectory_or_no_parameter_file_is_reported = refused_commands(
     ("preflight twice.yaml ur5e", 2, "times do not increase"),
     ("preflight no_such_file.yaml ur5e", 2, "no_such_file.yaml"),
     ("preflight plan ur5e", 2, "plan"),
-    *(
-        (f"preflight plan.yaml ur5e --parameters {file}", 2, text)
-        for file, text in zip(
-            PARAMETERS,
-            ("no ros__parameters", "is not a parameter file", "armature.elbow_joint is -1.0",
-             "heavy", "payload.link"),
-            strict=True,
-        )
-    ),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("time", "fits"), [(0.0, False), (1.0, True)])

@@ -128,18 +128,9 @@ ZERO = [0.0] * 7
 REFUSED = [
     (joint_state(NAMES, ZERO, ZERO), "effort is empty, expected 7 values and more"),
     (joint_state(NAMES, ZERO, (), ZERO), "velocity is empty, expected 7 values and more"),
-    (
-        joint_state(NAMES, first(np.nan), ZERO, ZERO),
-        f"position of {NAMES[2]} is nan, expected a finite number",
-    ),
-    (
-        joint_state(NAMES, ZERO, first(-2e6), ZERO),
-        f"velocity of {NAMES[2]} is -2e+06, expected at most 1000000",
-    ),
-    (
-        joint_state(NAMES, ZERO, ZERO, first(np.inf)),
-        f"effort of {NAMES[2]} is inf, expected a finite number",
-    ),
+    (joint_state(NAMES, first(np.nan), ZERO, ZERO), f"position of {NAMES[2]} is nan, expected a"),
+    (joint_state(NAMES, ZERO, first(-2e6), ZERO), f"velocity of {NAMES[2]} is -2e+06, expected at"),
+    (joint_state(NAMES, ZERO, ZERO, first(np.inf)), f"effort of {NAMES[2]} is inf, expected a"),
     (joint_state(NAMES, ZERO, ZERO, ZERO)[:-9], "effort claims a length of 7, but 51 bytes follow"),
     (joint_state(NAMES, [], ZERO, ZERO), "position has 0 values, expected 7"),
     (joint_state(NAMES[:5], []), f"joints missing: {NAMES[5]}, {NAMES[6]}"),
