@@ -16,7 +16,6 @@ from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
 from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.control.rest import last_motion
 from featherstone_ros.control.settings import Mode, UpdateOn
-from featherstone_ros.control.trajectory import Point
 
 GOAL = Q + np.array([0.8, -1.0])
 
@@ -26,15 +25,11 @@ def bench() -> LoopBench:
     return LoopBench().start()
 
 
-def follow(bench: Bench, duration: float = 1.0) -> None:
-    bench.controller.set_trajectory(bench.now, NAMES, [Point(duration, GOAL, [0.0, 0.0])])
-
-
 def test_bytes_give_the_commands_that_numbers_give():
     """In whatever order the joints are named."""
     called, looped = Bench().start(), LoopBench().start()
     for bench in (called, looped):
-        follow(bench)
+        bench.move(GOAL)
         bench.run(0.3)
     assert_allclose(looped.commands[-1][1], called.commands[-1][1], rtol=1e-12)
     for bench in (called, looped):
@@ -102,7 +97,7 @@ def tick(bench: LoopBench) -> None:
 
 def test_commands_go_on_after_a_few_missing_periods(bench):
     """10 ms of an arm at 1 kHz; they follow the motion, and end in a stop only later."""
-    follow(bench)
+    bench.move(GOAL)
     bench.run(0.2)
     last, count = bench.now, len(bench.commands)
     bench.run(0.1 - PERIOD, states=False)
@@ -135,7 +130,7 @@ def test_an_arm_that_moves_by_another_clock_is_not_led_on_by_this_one(pace):
 @pytest.mark.parametrize("late", [0.001, 0.004, 0.008])
 def test_states_that_come_a_little_late_have_one_command_each(bench, late):
     """By less than 10 ms at 500 Hz, each in its turn; time is told meanwhile."""
-    follow(bench, 5.0)
+    bench.move(GOAL, 5.0)
     random, arrivals = np.random.default_rng(0), 0.0
     count, states = len(bench.commands), 0
     for k in range(1, 400):
@@ -219,7 +214,7 @@ def test_clocks_may_be_set_while_nothing_is_commanded():
 
 
 def test_a_loop_that_is_to_end_stops_the_arm_first(bench):
-    follow(bench)
+    bench.move(GOAL)
     bench.run(0.4)
     assert np.abs(bench.arm.qd).max() > 1.0
     bench.stop()
@@ -251,7 +246,7 @@ def test_a_state_that_standing_time_repeats_is_answered_by_the_same_command(upda
     repeated, other = (LoopBench(update_on=update_on, rate=1 / PERIOD).start() for _ in range(2))
     before = time.time_ns()
     for bench in (repeated, other):
-        follow(bench)
+        bench.move(GOAL)
         bench.run(0.3)
     last, count = repeated.published[-1], len(repeated.published)
     repeated.message(repeated.encoded(), written=before)  # before the answer
@@ -363,7 +358,7 @@ def test_a_state_without_a_command_of_its_own_gets_the_last_one_when_it_is_repea
 def test_motion_ends_when_python_gives_no_sign_of_life(executor_timeout, states):
     update_on = UpdateOn.STATE if states else UpdateOn.TIMER
     bench = LoopBench(executor_timeout=executor_timeout, update_on=update_on, rate=500.0).start()
-    follow(bench, 3.0)
+    bench.move(GOAL, 3.0)
     bench.heartbeat = last = bench.now
     bench.run(0.29)
     assert bench.controller.phase is Phase.TRAJECTORY
@@ -385,7 +380,7 @@ def test_signs_of_life_keep_a_motion_going_and_a_hold_needs_none(bench):
     bench.heartbeat = bench.now
     bench.run(3.0)
     assert not bench.controller.hold_reason
-    follow(bench, 5.0)
+    bench.move(GOAL, 5.0)
     for _ in range(30):
         bench.heartbeat = bench.now
         bench.run(0.1)
@@ -473,7 +468,7 @@ def test_publishers_that_began_together_are_several(bench):
 
 def test_motion_is_shown_at_its_rate_to_whoever_watches():
     bench = LoopBench().start()
-    follow(bench)
+    bench.move(GOAL)
     bench.run(0.3)
     assert {output for output, *_ in bench.published} == {COMMANDS}
     bench.watched = {ERROR}  # one of the two is enough for both
@@ -494,7 +489,7 @@ def rows_of(data: bytes) -> list[np.ndarray]:
 @pytest.mark.parametrize("adds_gravity", [False, True])
 def test_what_is_shown_adds_up_to_the_effort_that_acts(adds_gravity):
     bench = LoopBench(hardware_adds_gravity=adds_gravity).start()
-    follow(bench)
+    bench.move(GOAL)
     bench.watched = {DESIRED}
     bench.run(0.3)
     while bench.published[-1][0] != ERROR:

@@ -157,54 +157,33 @@ NAMES = ("shoulder", "elbow")
 TOLERANCE = 0.4
 
 
-def looks(*errors, tolerance=TOLERANCE):
-    """Look once a second; return what is said of each error of the elbow (None: none desired)."""
-    watch = TrackingWatch(NAMES)
-    return [
-        watch.update(100.0 + i, None if e is None else np.array([0.01, e]), tolerance)
-        for i, e in enumerate(errors)
-    ]
+QUIET_FOR = (0.15, 0.15, 0.15)
 
 
-def test_small_errors_are_not_worth_a_word():
-    assert looks(0.0, 0.09, -0.09) == [TrackingWarning()] * 3
-
-
-def test_error_that_passes_is_a_warning():
-    first, second, last = looks(0.15, -0.15, 0.05)
-    assert "'elbow' is 0.15" in first.text and not first.is_serious
-    assert "'elbow' is 0.15" in second.text and not second.is_serious
-    assert "for" not in first.text.split() and second.text.endswith(", for 1 s")
-    assert last == TrackingWarning()
-
-
-def test_error_that_stays_becomes_serious():
-    said = looks(*[0.15] * (int(STAYS) + 2))
-    assert [complaint.is_serious for complaint in said] == [False] * (int(STAYS) + 1) + [True]
-    assert f"for {STAYS + 1:.0f} s" in said[-1].text
-
-
-@pytest.mark.parametrize("errors", [(0.11, 0.2, 0.23), (0.15, 0.2, 0.42)])
-def test_error_that_grows_becomes_serious(errors):
-    assert [complaint.is_serious for complaint in looks(*errors)] == [False, False, True]
-
-
-def test_errors_count_anew_after_one_that_passed():
-    assert not any(complaint.is_serious for complaint in looks(*[0.15, 0.15, 0.15, 0.0] * 4))
-    assert not any(complaint.is_serious for complaint in looks(*[0.15, 0.15, 0.15, None] * 4))
-
-
-@pytest.mark.parametrize(
-    ("error", "said"), [(0.07, (False, False)), (0.08, (True, False)), (0.31, (True, True))]
-)
-def test_without_a_tolerance_the_usual_one_counts(error, said):
-    (complaint,) = looks(error, tolerance=0.0)
-    assert (complaint.text != "", complaint.is_serious) == said
-
-
-def test_without_a_tolerance_an_arm_far_away_is_still_told_of():
-    (complaint,) = looks(7.8, tolerance=0.0)
-    assert complaint.is_serious
+@pytest.mark.parametrize(("errors", "told", "tolerance"), [
+    ((0.0, 0.09, -0.09), "...", TOLERANCE),
+    ((0.15, -0.15, 0.05), "ww.", TOLERANCE),  # it passes
+    ([0.15] * (int(STAYS) + 2), "w" * (int(STAYS) + 1) + "s", TOLERANCE),  # it stays
+    ((0.11, 0.2, 0.23), "wws", TOLERANCE),  # it grows
+    ((0.15, 0.2, 0.42), "wws", TOLERANCE),
+    ([*QUIET_FOR, 0.0] * 4, "www." * 4, TOLERANCE),  # it counts anew after one that passed
+    ([*QUIET_FOR, None] * 4, "www." * 4, TOLERANCE),
+    ((0.07,), ".", 0.0),  # the usual tolerance counts
+    ((0.08,), "w", 0.0),
+    ((0.31,), "s", 0.0),
+    ((7.8,), "s", 0.0),
+])  # fmt: skip
+def test_an_error_warns_and_becomes_serious_where_it_stays_or_grows(errors, told, tolerance):
+    """Looked at once a second; of the elbow, and None where nothing is desired."""
+    watch, begin = TrackingWatch(NAMES), None
+    for i, (error, kind) in enumerate(zip(errors, told, strict=True)):
+        at = None if error is None else np.array([0.01, error])
+        said = watch.update(100.0 + i, at, tolerance)
+        begin = None if kind == "." else i if begin is None else begin
+        assert (said != TrackingWarning(), said.is_serious) == (kind != ".", kind == "s")
+        if kind != ".":
+            assert f"'elbow' is {abs(error):g}" in said.text
+            assert said.text.endswith(f", for {i - begin} s") == (i > begin)
 
 
 def test_finger_that_is_stuck_is_off_by_a_share_of_its_own_range():

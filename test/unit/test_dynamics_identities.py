@@ -122,27 +122,6 @@ def results_are_the_same_from_a_used_workspace(s):
 
 
 @identity
-def momentum_is_the_sum_over_the_links(s):
-    """m v of every link's centre of mass, and I w and the moment of m v about that of all."""
-    centre = s.centre_of_mass()
-    p, L = np.zeros(3), np.zeros(3)
-    parameters = s.model.inertial_parameters.reshape(-1, 10)
-    for name, (m, *figures) in zip(s.model.link_names, parameters, strict=True):
-        if m == 0:
-            continue
-        pose = s.link_pose(link=name)
-        R, c = pose[:3, :3], np.array(figures[:3]) / m
-        xx, xy, xz, yy, yz, zz = figures[3:]
-        I_O = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        I_C = I_O - m * (c @ c * np.eye(3) - np.outer(c, c))
-        v, w = np.split(s.link_velocity(link=name), 2)
-        of_link = m * (v + np.cross(w, R @ c))
-        p += of_link
-        L += R @ I_C @ R.T @ w + np.cross(pose[:3, 3] + R @ c - centre, of_link)
-    yield s.momentum(), [*p, *L]
-
-
-@identity
 def log_determinant_is_that_of_the_inertia_and_changes_as_differences_say(s):
     def expected(q):
         return np.linalg.slogdet(s.crba(q=q))[1]

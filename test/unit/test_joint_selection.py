@@ -33,46 +33,42 @@ ARM = urdf.parse(
 )
 
 
-def test_default_is_every_free_joint_in_document_order():
-    chosen = choose(ARM)
-    assert chosen.joint_names == ("grip", "wrist", "elbow")
-    assert chosen.mimics == {"curl": ("grip", -2, 0.5)}
-    assert chosen.locked == {}
-
-
-def test_joints_gives_the_order_and_locks_the_rest_at_zero():
-    chosen = choose(ARM, joints=["elbow", "grip"])
-    assert chosen.joint_names == ("elbow", "grip")
-    assert chosen.locked == {"wrist": 0.0}
-
-
-@pytest.mark.parametrize("joints", [("wrist",), np.array(["wrist"]), iter(["wrist"])])
-def test_joints_may_be_any_iterable_of_names(joints):
-    assert choose(ARM, joints).joint_names == ("wrist",)
-
-
-def test_locked_gives_positions_to_joints_left_out():
-    chosen = choose(ARM, joints=["grip"], locked={"wrist": np.float32(0.5)})
-    assert chosen.locked == {"wrist": 0.5, "elbow": 0.0}
-
-
-def test_follower_is_locked_with_its_leader():
-    chosen = choose(ARM, locked={"grip": 0.3})
-    assert chosen.mimics == {}
-    assert chosen.locked == {"grip": 0.3, "curl": -2 * 0.3 + 0.5}
-
-
-def test_chain_of_followers_is_multiplied_out():
-    text = robot(
+GRIPS = {"curl": ("grip", -2, 0.5)}
+FOLLOWERS = urdf.parse(
+    robot(
         *map(link, "abcde"),
         joint("w", "a", "b", inside=mimic("x", 3, 0.1)),
         joint("x", "b", "c", inside=mimic("y", -2, 0.5)),
         joint("y", "c", "d", inside=mimic("z")),
         joint("z", "d", "e"),
     )
-    chosen = choose(urdf.parse(text))
-    assert chosen.joint_names == ("z",)
-    assert chosen.mimics == {"y": ("z", 1, 0), "x": ("z", -2, 0.5), "w": ("z", -6, 3 * 0.5 + 0.1)}
+)
+BOLTED = urdf.parse(
+    robot(
+        *map(link, "abc"),
+        joint("bolt", "a", "b", "fixed"),
+        joint("j", "b", "c", inside=mimic("bolt", 2, 0.4)),
+    )
+)
+
+
+@pytest.mark.parametrize(("arm", "given", "names", "mimics", "locked"), [
+    (ARM, {}, ("grip", "wrist", "elbow"), GRIPS, {}),  # every free joint in document order
+    (ARM, {"joints": ["elbow", "grip"]}, ("elbow", "grip"), GRIPS, {"wrist": 0.0}),
+    *((ARM, {"joints": some, "locked": {"grip": 0.25}}, ("wrist",), {},
+       {"grip": 0.25, "elbow": 0.0, "curl": 0.0})
+      for some in (("wrist",), np.array(["wrist"]), iter(["wrist"]))),
+    (ARM, {"joints": ["grip"], "locked": {"wrist": np.float32(0.5)}}, ("grip",), GRIPS,
+     {"wrist": 0.5, "elbow": 0.0}),
+    (ARM, {"locked": {"grip": 0.3}}, ("wrist", "elbow"), {},  # a follower with its leader
+     {"grip": 0.3, "curl": -2 * 0.3 + 0.5}),
+    (FOLLOWERS, {}, ("z",),
+     {"y": ("z", 1, 0), "x": ("z", -2, 0.5), "w": ("z", -6, 3 * 0.5 + 0.1)}, {}),
+    (BOLTED, {}, (), {}, {"j": 0.4}),  # of a fixed joint: at its offset
+])  # fmt: skip
+def test_joints_move_follow_or_are_locked_as_chosen(arm, given, names, mimics, locked):
+    chosen = choose(arm, **given)
+    assert (chosen.joint_names, chosen.mimics, chosen.locked) == (names, mimics, locked)
 
 
 def test_long_chain_of_followers_does_not_recurse():
@@ -86,15 +82,6 @@ def test_long_chain_of_followers_does_not_recurse():
         ),
     )
     assert choose(urdf.parse(text)).mimics[f"j{count - 1}"] == ("j1", 1, count - 2)
-
-
-def test_follower_of_a_fixed_joint_is_locked_at_its_offset():
-    text = robot(
-        *map(link, "abc"),
-        joint("bolt", "a", "b", "fixed"),
-        joint("j", "b", "c", inside=mimic("bolt", 2, 0.4)),
-    )
-    assert choose(urdf.parse(text)).locked == {"j": 0.4}
 
 
 def test_follower_of_nobody_moves_on_its_own():

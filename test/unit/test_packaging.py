@@ -198,42 +198,20 @@ def test_source_distribution_holds_all_that_git_tracks(tmp_path):
 # The files that come with the package are found, wherever it is installed.
 
 
-def location_from(package: Path) -> str:
-    """Ask a copy of the module at another place, in a process of its own."""
-    code = "from share import share_directory; print(share_directory())"
-    run = subprocess.run([sys.executable, "-c", code], cwd=package, capture_output=True, text=True)
-    return run.stdout.strip() or run.stderr
-
-
-def copy_module(prefix: Path) -> Path:
-    package = prefix / "lib" / "python3.12" / "site-packages" / "featherstone_ros" / "model"
+@pytest.mark.parametrize("where", ["share/featherstone_ros", "lib/python3.12/site-packages", ""])
+def test_share_directory_is_that_of_an_installation_or_of_the_source_tree(tmp_path, where):
+    """Asked of a copy of the module at another place, in a process of its own."""
+    package = tmp_path / "lib/python3.12/site-packages/featherstone_ros/model"
     package.mkdir(parents=True)
     shutil.copy(share.__file__, package)
-    return package
-
-
-def test_share_directory_holds_package_xml():
+    if where:
+        (tmp_path / where).mkdir(parents=True, exist_ok=True)
+        (tmp_path / where / "package.xml").touch()
+    code = "from share import share_directory; print(share_directory())"
+    run = subprocess.run([sys.executable, "-c", code], cwd=package, capture_output=True, text=True)
+    missing = "no share/featherstone_ros in any folder above"
+    assert run.stdout.strip() == str(tmp_path / where) if where else missing in run.stderr
     assert (share.share_directory() / "package.xml").is_file()
-
-
-def test_share_directory_is_under_the_prefix_of_an_installation(tmp_path):
-    package = copy_module(tmp_path)
-    folder = tmp_path / "share" / "featherstone_ros"
-    folder.mkdir(parents=True)
-    (folder / "package.xml").touch()
-    assert location_from(package) == str(folder)
-
-
-def test_share_directory_is_the_source_tree_above_the_package(tmp_path):
-    package = copy_module(tmp_path)
-    source = package.parents[1]
-    (source / "package.xml").touch()
-    assert location_from(package) == str(source)
-
-
-def test_share_directory_raises_if_the_files_were_not_installed(tmp_path):
-    package = copy_module(tmp_path)
-    assert "no share/featherstone_ros in any folder above" in location_from(package)
 
 
 def test_packages_of_one_repository_lie_beside_each_other(tmp_path):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -341,27 +342,29 @@ def test_what_inspection_refuses_changes_nothing():
 def test_an_arriving_trajectory_is_checked_with_few_samples(duration, count):
     times = np.linspace(0.0, duration, count + 1)
     path = Trajectory(NAMES, [Point(time, Q + 0.1 * time / duration) for time in times], space())
-    verdict = check_trajectory(Dynamics(model()), model(), settings(), started(path), 0.0, STILL)
+    verdict = arriving(started(path))
     assert verdict.fits
     assert len(verdict.demand.time) <= 2 * MAX_VALUES / 2 + 1
-    weak = settings(effort_limit=np.full(2, 1.0))  # which may be used
-    verdict = check_trajectory(Dynamics(model()), model(), weak, started(path), 0.0, STILL)
+    verdict = arriving(started(path), effort_limit=np.full(2, 1.0))  # which may be used
     assert verdict.excesses and {excess.limit for excess in verdict.excesses} <= {1.0, -1.0}
 
 
 def test_what_overflows_does_not_fit():
     huge = [Point(0.0, Q, (0.0, 0.0)), Point(1.0, Q, (1e200, 0.0)), Point(2.0, Q, (0.0, 0.0))]
-    path = started(Trajectory(NAMES, huge, space()))
-    verdict = check_trajectory(Dynamics(model()), model(), settings(), path, 0.0, STILL)
+    verdict = arriving(started(Trajectory(NAMES, huge, space())))
     assert not verdict.fits and verdict.slow_down > 1e6
     assert str(verdict)
 
 
+def arriving(motion: Motion, before: np.ndarray = STILL, **changes: Any) -> Feasibility:
+    """What the controller says of a motion that takes over now."""
+    return check_trajectory(Dynamics(model()), model(), settings(**changes), motion, 0.0, before)
+
+
 def check_arrival(*points: Point, desired: MotionState | None = None) -> Feasibility:
-    """What the controller says of a trajectory that takes over now."""
     desired = desired or resting(Q)
     motion = Trajectory(NAMES, points, space()).motion(0.0, desired, settings().stop_time)
-    return check_trajectory(Dynamics(model()), model(), settings(), motion, 0.0, desired.velocity)
+    return arriving(motion, desired.velocity)
 
 
 def test_a_velocity_that_jumps_does_not_fit_on_arrival_either():
@@ -414,17 +417,11 @@ AT_HALF = np.full(2, 0.5)
 )
 def test_what_is_too_fast_or_leaves_the_range_is_refused(points, refused):
     """Limits: 3 rad/s and 2.9 rad; 5 % of speed and a milliradian are forgiven."""
-    limits = space()
-    motion = Trajectory(NAMES, points, limits).motion(0.0, resting(AT_HALF), 0.25)
-    found = check_trajectory(Dynamics(model()), model(), settings(), motion, 0.0, STILL)
-    assert is_beyond(found, motion, STILL) == refused
+    motion = Trajectory(NAMES, points, space()).motion(0.0, resting(AT_HALF), 0.25)
+    assert is_beyond(arriving(motion), motion, STILL) == refused
 
 
 def test_an_arm_beyond_its_limit_may_be_led_back():
-    limits = space()
-    outside = np.array([3.0, 0.5])
-    motion = Trajectory(NAMES, [Point(2.0, AT_HALF, np.zeros(2))], limits).motion(
-        0.0, resting(outside), 0.25
-    )
-    found = check_trajectory(Dynamics(model()), model(), settings(), motion, 0.0, STILL)
-    assert not is_beyond(found, motion, STILL)
+    back = Trajectory(NAMES, [Point(2.0, AT_HALF, np.zeros(2))], space())
+    motion = back.motion(0.0, resting(np.array([3.0, 0.5])), 0.25)
+    assert not is_beyond(arriving(motion), motion, STILL)
