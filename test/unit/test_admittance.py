@@ -163,6 +163,8 @@ def test_sensor_that_is_off_by_less_than_the_dead_zone_moves_nothing():
     start = bench.pose
     bench.run(5.0, felt=[1.0, -1.0, 1.0, 0.1, 0.1, 0.0])
     np.testing.assert_allclose(pose_error(bench.pose, start), 0.0, atol=1e-4)
+    bench.run(1.0, felt=[4.0, -1.0, 1.0, 0.1, 0.1, 0.0])
+    assert np.abs(pose_error(bench.pose, start)).max() > 1e-3
 
 
 @pytest.mark.parametrize("driver", [1, 5], ids=["sensor's rate", "driver's rate"])
@@ -182,6 +184,8 @@ def test_numbers_that_are_wrong_now_and_then_move_nothing(size, driver):
             bench.run((states - 1) * PERIOD, sensor=False)
     assert bench.phase is not Phase.FAULT, bench.controller.hold_reason
     np.testing.assert_allclose(pose_error(bench.pose, start), 0.0, atol=1e-4)
+    bench.run(1.0, felt=[5.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert np.abs(pose_error(bench.pose, start)).max() > 1e-3
 
 
 def test_payload_that_the_sensor_feels_moves_nothing():
@@ -199,6 +203,8 @@ def test_payload_that_the_sensor_feels_moves_nothing():
         poses.append(bench.led)
     # The sensor felt nothing before.
     np.testing.assert_allclose(pose_error(poses[-1], poses[50]), 0.0, atol=1e-3)
+    bench.run(1.0, felt=np.zeros(6))  # as if something bore it
+    assert np.abs(pose_error(bench.led, poses[-1])).max() > 0.01
 
 
 def test_without_wrench_the_hand_comes_to_rest_and_follows_nothing():
@@ -295,6 +301,7 @@ def test_stiffer_spring_in_contact_keeps_the_damping():
         bench.controller.set_target(bench.now, wrench=[0, 0, -20, 0, 0, 0])
         bench.run(0.02)
     assert max(bench.forces) < 1.2 * 20.0
+    assert bench.forces[-1] < 15.0  # it acts
 
 
 def test_wrench_is_that_of_the_link_on_which_it_is_measured():

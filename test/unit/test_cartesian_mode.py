@@ -81,9 +81,6 @@ class Bench(ClosedLoop):
             np.abs(np.diff(self.commands, axis=0)) / (self.arm.settings.torque_rate * STEP)
         ).max()
 
-    def speeds(self):
-        return np.linalg.norm(np.diff(np.array(self.poses)[:, :3, 3], axis=0), axis=1) / STEP
-
 
 def test_stale_stream_holds_the_last_pose_and_lets_go_of_twist_and_wrench():
     bench = Bench().run(0.3)

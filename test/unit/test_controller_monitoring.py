@@ -386,6 +386,7 @@ def test_the_first_set_point_has_had_no_time():
     bench = Bench().start()
     bench.set_point(Point(0.0, Q + 0.02))
     bench.run(PERIOD)
+    assert bench.controller.phase is Phase.REFERENCE
     assert np.abs(bench.compiled.desired[0] - Q).max() < 1e-3
 
 

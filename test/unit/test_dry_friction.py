@@ -125,6 +125,7 @@ def test_an_arm_stands_still(bits, told):
     bench.run(2.0)
     _, position, _ = bench.run(10.0)
     assert np.ptp(position, axis=0).max() < 1e-5
+    assert np.abs(position[-1] - bench.start - 0.1).max() < 0.03  # it has moved there
 
 
 def test_torque_does_not_step_where_a_motion_begins_turns_and_ends():
