@@ -17,7 +17,6 @@ from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.motion import MotionState
 from featherstone_ros.control.settings import Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
-from featherstone_ros.tools import cli
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.taught_motion import way_to
 from featherstone_ros.tools.trajectory_check import check_file
@@ -263,16 +262,14 @@ points:
 """
 
 
-def test_preflight_judges_by_them(tmp_path, file, capsys):
+def test_preflight_judges_by_them(tmp_path, file, tool):
     """Half a radian in 1 s, quintic: at most 0.94 rad/s and 2.89 rad/s^2."""
     plan = tmp_path / "plan.yaml"
     plan.write_text(PLAN)
     command = ["preflight", str(plan), "--urdf", "panda", "--joint-limits", str(file)]
-    assert cli.main(command[:4]) == 0
-    assert cli.main(command) == 0
+    tool(*command[:4])
+    tool(*command)
     file.write_text(TEXT.replace("3.75", "2.8"))
-    assert cli.main(command) == 1
-    assert "acceleration" in capsys.readouterr().out
+    assert "acceleration" in tool(*command, status=1)
     file.unlink()
-    assert cli.main(command) == 2
-    assert "joint_limits.yaml cannot be read" in " ".join(capsys.readouterr().err.split())
+    assert "joint_limits.yaml cannot be read" in tool(*command, status=2)

@@ -24,7 +24,6 @@ from featherstone_ros.control.gains import (
 )
 from featherstone_ros.errors import SingularInertiaError
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools import cli
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.setup.files import parameter_file
 
@@ -114,21 +113,18 @@ def test_nothing_is_assumed_where_nothing_is_needed(path):
     assert not assumed_armature(Model.from_file(path)).any()
 
 
-def test_commands_assume_what_the_nodes_assume_and_inspect_says_it(tmp_path, capsys):
+def test_commands_assume_what_the_nodes_assume_and_inspect_says_it(tmp_path, tool):
     path = tmp_path / "arm.urdf"
     path.write_text(URDF)
     assumed = assumed_armature(ARM)
     arm = ControlledArm.from_robot(str(path), ARM.joint_names)  # of preflight and excite
     for armature in (propose(path).armature, arm.drives.armature):
         np.testing.assert_array_equal(armature, assumed)
-    assert cli.main(["inspect", str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(tool("inspect", path, "--json").out)
     assert told["assumed_armature"] == {"inner": assumed[0]}
-    assert cli.main(["inspect", str(path), "--findings"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+    said = tool("inspect", path, "--findings")
     assert f"inertia of the drives: armature.inner {assumed[0]:.3g}" in said
-    assert cli.main(["inspect", "ur5e", "--findings"]) == 0
-    assert "armature" not in capsys.readouterr().out
+    assert "armature" not in tool("inspect", "ur5e", "--findings")
 
 
 # Told by the description.
@@ -235,7 +231,7 @@ def test_what_is_known_takes_the_place_of_what_would_be_assumed():
     assert kept[1] == 1e-6 and kept[0] == pytest.approx(assumed_armature(ARM)[0], rel=1e-3)
 
 
-def test_setup_and_inspect_do_not_call_it_assumed(tmp_path, capsys):
+def test_setup_and_inspect_do_not_call_it_assumed(tmp_path, tool):
     path = tmp_path / "arm.urdf"
     path.write_text(with_drives(SAID["mujoco"][0]))
     proposal = propose(path)
@@ -243,8 +239,6 @@ def test_setup_and_inspect_do_not_call_it_assumed(tmp_path, capsys):
     assert not proposal.assumed_armature.any()
     written = parameter_file(proposal, [])
     assert "the URDF's transmissions" in written and "Assumed" not in written
-    assert cli.main(["inspect", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["assumed_armature"] == {}
-    assert cli.main(["inspect", str(path)]) == 0
-    said = capsys.readouterr().out
+    assert json.loads(tool("inspect", path, "--json").out)["assumed_armature"] == {}
+    said = tool("inspect", path).out
     assert "assumed" not in said and "armature" in said and "0.3" in said

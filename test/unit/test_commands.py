@@ -22,27 +22,17 @@ from featherstone_ros.tools.result import Result
 from featherstone_ros.tools.robot_setup import described, load
 
 
-def output_of(capsys, *arguments):
-    with pytest.raises(SystemExit) as exit_:
-        cli.main(arguments)
-    return exit_.value.code, capsys.readouterr()
-
-
-def test_all_commands_are_listed(capsys):
-    status, output = output_of(capsys, "--help")
-    assert status == 0
-    assert cli.main([]) == 2
-    for listed in (output.out, capsys.readouterr().out):
-        listed = {line.split()[0] for line in listed.splitlines() if line.split()}
+def test_all_commands_are_listed(tool):
+    for said in (tool("--help"), tool(status=2)):
+        listed = {line.split()[0] for line in said.out.splitlines() if line.split()}
         assert {*COMMANDS} <= listed
-    assert output_of(capsys, "--version")[1].out.split() == ["featherstone-ros", __version__]
+    assert tool("--version") == f"featherstone-ros {__version__}"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command_teaches_by_example_in_80_columns(capsys, command, monkeypatch):
+def test_help_of_every_command_teaches_by_example_in_80_columns(tool, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    status, output = output_of(capsys, command, "--help")
-    assert status == 0
+    output = tool(command, "--help")
     assert f"featherstone-ros {command}" in output.out.partition("Examples:")[2]
     assert [line for line in output.out.splitlines() if len(line) > 80] == []
 
@@ -151,32 +141,29 @@ test_what_cannot_be_done_is_refused = refused_commands(
 )
 
 
-def test_a_file_that_cannot_be_written_at_the_end_is_named(tmp_path, monkeypatch, capsys):
+def test_a_file_that_cannot_be_written_at_the_end_is_named(tmp_path, monkeypatch, tool):
     def fill_the_disk(*_):
         raise OSError(28, "No space left on device", "arm.json")
 
     monkeypatch.setattr("featherstone_ros.tools.inspect.run", fill_the_disk)
-    assert cli.main(["inspect", "ur5e"]) == 1
-    error = capsys.readouterr().err
+    error = tool("inspect", "ur5e", status=1).err
     assert error == "featherstone-ros inspect: arm.json: No space left on device\n"
 
 
 @pytest.mark.parametrize("command", ["identify x.mcap --urdf ur5e", "evaluate x.mcap --urdf ur5e"])
-def test_a_recording_that_is_missing_is_named_before_a_library_is(command, monkeypatch, capsys):
+def test_a_recording_that_is_missing_is_named_before_a_library_is(command, monkeypatch, tool):
     for library in ("rosbags.rosbag2", "scipy.signal"):
         monkeypatch.setitem(sys.modules, library, None)
-    assert cli.main(command.split()) == 1
-    assert "there is no x.mcap" in capsys.readouterr().err
+    assert "there is no x.mcap" in tool(*command.split(), status=1)
 
 
 @pytest.mark.parametrize("module", ["rclpy", "matplotlib"])
-def test_demo_says_what_to_install(capsys, monkeypatch, module):
+def test_demo_says_what_to_install(tool, monkeypatch, module):
     for known in ("rclpy", "matplotlib"):
         if known != module:
             pytest.importorskip(known)
     monkeypatch.setitem(sys.modules, module, None)  # importing it fails
-    assert cli.main(["demo"]) == 1
-    error = capsys.readouterr().err
+    error = tool("demo", status=1).err
     assert f"{module} cannot be imported" in error and "pip install" in error
 
 
@@ -273,21 +260,19 @@ def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_pat
     assert "Traceback" not in complaint and "Broken pipe" not in complaint
 
 
-def test_ctrl_c_while_the_commands_are_imported_ends_the_program(monkeypatch, capsys):
+def test_ctrl_c_while_the_commands_are_imported_ends_the_program(monkeypatch, tool):
     monkeypatch.setattr(cli, "_parser", lambda _: signal.raise_signal(signal.SIGINT))
-    assert cli.main([]) == 130
-    assert capsys.readouterr().err == "interrupted\n"
+    assert tool(status=130).err == "interrupted\n"
 
 
 @pytest.mark.parametrize(
     ("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
 )
-def test_signal_ends_a_command(signum, status, monkeypatch, capsys):
+def test_signal_ends_a_command(signum, status, monkeypatch, tool):
     monkeypatch.setattr(
         "featherstone_ros.tools.inspect.run", lambda *_: signal.raise_signal(signum)
     )
-    assert cli.main(["inspect", "ur5e"]) == status
-    assert capsys.readouterr().err == "interrupted\n"
+    assert tool("inspect", "ur5e", status=status).err == "interrupted\n"
 
 
 # The nodes' --help and --version, answered before anything starts; what they say without ROS.

@@ -6,7 +6,6 @@ import pytest
 
 from featherstone_ros import FeatherstoneError, _core
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
-from featherstone_ros.tools import cli
 from featherstone_ros.tools.doctor import in_words, machine
 from featherstone_ros.tools.doctor.machine import Line
 from featherstone_ros.tools.options import require_ros
@@ -25,11 +24,10 @@ def test_a_domain_that_others_cannot_join_is_named(text, level):
 @pytest.mark.parametrize(
     "command", [["run", "ur5e"], ["replay", "plan.yaml"], ["record"], ["demo"]]
 )
-def test_commands_refuse_what_is_no_domain(command, monkeypatch, capsys):
+def test_commands_refuse_what_is_no_domain(command, monkeypatch, tool):
     pytest.importorskip("rclpy")
     monkeypatch.setenv("ROS_DOMAIN_ID", "lab")
-    assert cli.main(command) == 1
-    assert "ROS_DOMAIN_ID is 'lab', expected a number up to 101" in capsys.readouterr().err
+    assert "ROS_DOMAIN_ID is 'lab', expected a number up to 101" in tool(*command, status=1)
 
 
 def test_each_library_that_is_missing_has_its_line():

@@ -60,11 +60,10 @@ def numbers(cells):
 
 @pytest.mark.parametrize("storage", few_or_all(["sqlite3"], ["sqlite3", "mcap"]))
 def test_known_friction_is_found_and_explains_the_torque(
-    arm, record, tmp_path, monkeypatch, capsys, storage
+    arm, record, tmp_path, monkeypatch, tool, storage
 ):
     monkeypatch.chdir(tmp_path)
-    assert cli.main([*record(*arm, storage=storage), "--fit-armature"]) == 0
-    output = capsys.readouterr().out
+    output = tool(*record(*arm, storage=storage), "--fit-armature").out
     explained = table(output, "Torque left unexplained")
     fitted = table(output, "Friction fitted")
     for j, name in enumerate(NAMES):
@@ -89,7 +88,7 @@ def test_known_friction_is_found_and_explains_the_torque(
         assert parameters["armature"][name] == pytest.approx(armature, abs=1e-3)
 
 
-def test_noise_jitter_and_losses_change_little(arm, record, tmp_path, capsys):
+def test_noise_jitter_and_losses_change_little(arm, record, tmp_path, tool):
     time, *signals = arm
     random = np.random.default_rng(5)
     kept = random.random(len(time)) > 0.1
@@ -100,8 +99,7 @@ def test_noise_jitter_and_losses_change_little(arm, record, tmp_path, capsys):
     ]
     file = tmp_path / "friction.yaml"
     bag = record(time[kept], *(x[kept] for x in noisy))
-    assert cli.main([*bag, "--parameters", str(file)]) == 0
-    output = capsys.readouterr().out
+    output = tool(*bag, "--parameters", file).out
     assert "Uneven stamps: interpolated" in output
     for j, (_, cells) in enumerate(table(output, "Friction fitted").items()):
         viscous, coulomb, offset = numbers(cells)
@@ -112,25 +110,24 @@ def test_noise_jitter_and_losses_change_little(arm, record, tmp_path, capsys):
 
 
 @pytest.mark.study
-def test_joints_that_are_not_compared_still_move(arm, record, tmp_path, capsys):
+def test_joints_that_are_not_compared_still_move(arm, record, tmp_path, tool):
     bag = record(*arm)
-    assert cli.main(bag) == 0
-    both = table(capsys.readouterr().out, "Torque left unexplained")
-    assert cli.main([*bag, "--joints", "elbow"]) == 0
-    assert table(capsys.readouterr().out, "Torque left unexplained") == {"elbow": both["elbow"]}
+    both = table(tool(*bag).out, "Torque left unexplained")
+    assert table(tool(*bag, "--joints", "elbow").out, "Torque left unexplained") == {
+        "elbow": both["elbow"]
+    }
 
 
-def test_gravity_of_an_arm_on_the_ceiling(arm, record, capsys):
-    assert cli.main([*record(*arm), "--gravity", "0", "0", "9.81"]) == 0
-    wrong = table(capsys.readouterr().out, "Torque left unexplained")
+def test_gravity_of_an_arm_on_the_ceiling(arm, record, tool):
+    wrong = table(tool(*record(*arm), "--gravity", "0", "0", "9.81").out, "Torque left unexplained")
     assert numbers(wrong["shoulder"])[1] < 0
 
 
 @pytest.mark.parametrize("missing, suspected", [(0.0, False), (1.0, True)])
-def test_effort_without_gravity_is_suspected(arm, record, capsys, missing, suspected):
+def test_effort_without_gravity_is_suspected(arm, record, tool, missing, suspected):
     time, q, qd, tau = arm
-    assert cli.main(record(time, q, qd, tau - missing * recorded_arm.gravity(q))) == 0
-    assert ("better without gravity" in capsys.readouterr().out) == suspected
+    said = tool(*record(time, q, qd, tau - missing * recorded_arm.gravity(q)))
+    assert ("better without gravity" in said) == suspected
 
 
 GAINS = np.array([9, 9, 9, 4, 4, 4])
@@ -148,12 +145,11 @@ SUSPECT = [
 
 
 @pytest.mark.parametrize(("real", "factors", "told", "untold"), SUSPECT)
-def test_what_a_recording_is_suspected_of(real, factors, told, untold, tmp_path, capsys):
+def test_what_a_recording_is_suspected_of(real, factors, told, untold, tmp_path, tool):
     time, *states = known_arm.record(real)
     states = [factor * x for factor, x in zip(factors, states, strict=True)]
     bag, out = known_arm.save(tmp_path / "arm.npz", (time, *states)), tmp_path / "scores.json"
-    assert not cli.main(["evaluate", bag, "--urdf", "ur5e", "--json", str(out)])
-    text = " ".join(capsys.readouterr().out.split())
+    text = tool("evaluate", bag, "--urdf", "ur5e", "--json", out)
     assert (told is None or told in text) and untold not in text
     scores = json.loads(out.read_text())
     assert (scores["payload"] is None) is (real is not TOOL)
@@ -222,18 +218,12 @@ REFUSED = [
 ]
 
 
-def error_of(capsys, arguments):
-    assert cli.main(arguments) == 1
-    captured = capsys.readouterr()
-    *progress, error = captured.err.splitlines()  # a slow machine says how far it has come
-    assert not captured.out and error.startswith("featherstone-ros evaluate: ")
-    assert all(line.startswith("reading: ") for line in progress)
-    return error
-
-
 @pytest.mark.parametrize(("spoil", "options", "said"), REFUSED, ids=[said for *_, said in REFUSED])
-def test_what_cannot_be_evaluated_is_named(spoil, options, said, arm, record, capsys):
-    assert re.search(said, error_of(capsys, [*record(*spoil(*arm)), *options]))
+def test_what_cannot_be_evaluated_is_named(spoil, options, said, arm, record, tool):
+    refused = tool(*record(*spoil(*arm)), *options, status=1)
+    *progress, error = refused.err.splitlines()  # a slow machine says how far it has come
+    assert not refused.out and re.search(f"^featherstone-ros evaluate: .*{said}", error)
+    assert all(line.startswith("reading: ") for line in progress)
 
 
 def test_a_bar_is_shown_only_for_what_takes_long():

@@ -66,11 +66,10 @@ def test_it_begins_and_ends_at_rest_within_all_limits_clear_of_itself_and_the_fl
     assert "the gains will do" in said or robot != "ur5e"
 
 
-def test_the_search_lowers_the_condition_number(capsys, tmp_path, monkeypatch):
+def test_the_search_lowers_the_condition_number(tool, tmp_path, monkeypatch):
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
     command = ["excite", "--urdf", "ur5e", "--joints", "shoulder_lift_joint", "elbow_joint"]
-    assert not cli.main([*command, "--output", str(tmp_path / "e.yaml"), "--duration", "15"])
-    text = " ".join(capsys.readouterr().out.split())
+    text = tool(*command, "--output", tmp_path / "e.yaml", "--duration", "15")
     before, after = map(
         float, re.search(r"condition number (\d+) of the first .*, (\d+) of", text).groups()
     )
@@ -153,7 +152,7 @@ def test_a_motion_is_found_for_arms_that_are_hardly_ever_clear(robot, monkeypatc
 
 @pytest.mark.parametrize("tolerance, code", [(0.3, 0), (0.001, 1)])
 def test_the_status_says_whether_what_is_written_is_followed(
-    tolerance, code, tmp_path, capsys, monkeypatch
+    tolerance, code, tmp_path, tool, monkeypatch
 ):
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 4)
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 0)
@@ -161,13 +160,12 @@ def test_the_status_says_whether_what_is_written_is_followed(
     file.write_text(f"/**:\n  ros__parameters:\n    path_tolerance: {tolerance}\n")
     command = ["excite", "--urdf", str(example_robot("so101")), "--duration", "10"]
     command += ["--parameters", str(file), "--output", str(tmp_path / "e.yaml")]
-    assert cli.main(command) == code
-    said = capsys.readouterr().out
+    said = tool(*command, status=code).out
     assert ("it does not follow: joint " in said) == bool(code)
     assert "the gains are too low: joint " in said and "set at least gains." in said
 
 
-def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, capsys, monkeypatch):
+def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, tool, monkeypatch):
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 6)
     near, far = (f'lower="-{size}" upper="{size}"' for size in ("0.02", "3"))
     hand = '<collision><origin xyz="0 0 -0.64"/><geometry><box size="1.2 0.1 1.2"/>'
@@ -177,8 +175,7 @@ def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, capsys, monk
     file = tmp_path / "arm.urdf"
     file.write_text(text)
     command = ["excite", "--urdf", str(file), "--output", str(tmp_path / "e.yaml")]
-    assert cli.main([*command, "--duration", "12"]) == 1
-    said = " ".join(capsys.readouterr().err.split())
+    said = tool(*command, "--duration", "12", status=1)
     assert "come too near to each other (--may-touch waives them)" in said
     arm = fr.Model.from_urdf(text)
     pairs = [("base", "link2"), ("base", "link3"), ("link1", "link3")]
@@ -189,9 +186,7 @@ def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, capsys, monk
         Clearance.of(arm, text, None, [("base", "link9")])
 
 
-def test_a_start_that_touches_is_named_and_may_be_waived_and_setup_proposes_another(
-    tmp_path, capsys
-):
+def test_a_start_that_touches_is_named_and_may_be_waived_and_setup_proposes_another(tmp_path, tool):
     """In the middle of its range this arm hangs through the floor."""
     text = two_arms(0.5).replace('lower="-3" upper="3"', 'lower="-0.4" upper="5.6"', 1)
     file, given = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
@@ -204,8 +199,7 @@ def test_a_start_that_touches_is_named_and_may_be_waived_and_setup_proposes_anot
     start = "{j1: 2.6, j2: 0.0, j3: 0.0}"
     given.write_text(f"/**:\n  ros__parameters:\n    initial_positions: {start}\n")
     command = ["excite", "--urdf", str(file), "--parameters", str(given), "--output"]
-    assert cli.main([*command, str(tmp_path / "e.yaml")]) == 1
-    said = " ".join(capsys.readouterr().err.split())
+    said = tool(*command, tmp_path / "e.yaml", status=1)
     assert re.search(r"at the start the boxes around .*link3 and floor overlap by \d+ mm", said)
     assert "link1" not in said and "--may-touch" in said
     floor = [(link, "floor") for link in ("link2", "link3")]
@@ -273,12 +267,11 @@ def test_low_gains_follow_the_arm_that_is_known_and_abandon_another():
     assert not stiff.trouble and stiff.peak == pytest.approx(1.0 / 40.0, rel=0.5)
 
 
-def test_gains_that_the_controller_refuses_are_refused_before_the_search(tmp_path, capsys):
+def test_gains_that_the_controller_refuses_are_refused_before_the_search(tmp_path, tool):
     file = tmp_path / "arm.yaml"
     file.write_text(
         "/**:\n  ros__parameters:\n    gains: {elbow_joint: {p: 1.0e9}}\n"
         "    armature: {elbow_joint: 0.5}\n"
     )
     command = ["excite", "--urdf", "ur5e", "--parameters", str(file), "--output"]
-    assert cli.main([*command, str(tmp_path / "e.yaml")]) == 1
-    assert "not start: gains.elbow_joint.p = 1e+09" in capsys.readouterr().err
+    assert "not start: gains.elbow_joint.p = 1e+09" in tool(*command, tmp_path / "e.yaml", status=1)

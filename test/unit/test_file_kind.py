@@ -11,7 +11,6 @@ from featherstone_ros.model.file_kind import kind_of
 from featherstone_ros.model.parameter_files import ParameterFileError, read_parameters
 from featherstone_ros.model.robots import robot_file, robot_parameters
 from featherstone_ros.model.share import share_directory
-from featherstone_ros.tools import cli
 from featherstone_ros.tools.trajectory_files import read
 
 READERS = {
@@ -52,10 +51,8 @@ def test_what_is_given_in_place_of_another_is_named(files, expected, given):
         reader(files[given])
 
 
-def test_record_takes_no_word_for_a_topic(capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["record", "swing"])
-    assert "--output swing" in capsys.readouterr().err
+def test_record_takes_no_word_for_a_topic(tool):
+    assert "--output swing" in tool("record", "swing", status=2)
 
 
 # What robot_description may hold.

@@ -124,12 +124,6 @@ def test_the_written_urdf_is_of_bodies_that_can_be(result):
     assert (np.linalg.eigvalsh(M)[:, 0] > 0).all()
 
 
-def error_of(capsys, command):
-    assert cli.main(command) == 1
-    error = capsys.readouterr().err.splitlines()
-    return next(line for line in error if line.startswith(f"featherstone-ros {command[0]}: "))
-
-
 def one_joint(signals):
     t, q, qd, tau = signals
     still = np.arange(known_arm.n) != 1
@@ -163,19 +157,19 @@ HOPELESS = {
 
 
 @pytest.mark.parametrize("case", HOPELESS)
-def test_what_identifies_nothing_gets_a_verdict(case, truth, tmp_path, capsys):
+def test_what_identifies_nothing_gets_a_verdict(case, truth, tmp_path, tool):
     spoil, words = HOPELESS[case]
     bag = known_arm.save(tmp_path / "arm.npz", spoil(known_arm.record(truth, duration=15.0)))
     command = ["identify", bag, "--urdf", "ur5e", "--output", str(tmp_path / "o.urdf")]
-    assert words in error_of(capsys, command)
+    assert words in tool(*command, status=1).err.partition("featherstone-ros identify: ")[2]
     assert not (tmp_path / "o.urdf").exists()
 
 
-def test_a_description_is_not_overwritten(result, tmp_path, capsys):
+def test_a_description_is_not_overwritten(result, tmp_path, tool):
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(known_arm.URDF.read_text())
     command = ["identify", result["bag"], "--urdf", str(urdf), "--output", str(urdf)]
-    assert "choose another name" in error_of(capsys, command)
+    assert "choose another name" in tool(*command, status=1).err
 
 
 def test_the_picture_is_legible(result):
@@ -200,55 +194,51 @@ def test_the_picture_is_legible(result):
 # What hangs on a link.
 
 
-def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, capsys):
+def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, tool):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
     bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(loaded, seed=9, duration=10.0))
     out = tmp_path / "load.json"
-    known = ["--urdf", str(result["urdf"]), "--with", str(result["yaml"])]
-    assert not cli.main(["payload", bag, *known, "--link", "tool0", "--json", str(out)])
+    known = ["--urdf", result["urdf"], "--with", result["yaml"]]
+    said = tool("payload", bag, *known, "--link", "tool0", "--json", out)
     load = json.loads(out.read_text())
     assert load["significant"] and load["mass"] == pytest.approx(0.7, abs=0.03)
     np.testing.assert_allclose(load["com"], [0.0, 0.03, 0.1], atol=0.02)
     inertia = fr.identification.payload.inertia_matrix(np.array(load["inertia"]))
     moments = np.linalg.eigvalsh(inertia)
     assert moments[0] > 0 and moments[0] + moments[1] > moments[2]
-    printed = yaml.safe_load(capsys.readouterr().out.partition("\n\n")[2].partition(str(out))[0])
+    printed = yaml.safe_load(said.out.partition("\n\n")[2].partition(str(out))[0])
     payload = printed["/**"]["ros__parameters"]["payload"]
     assert payload["link"] == "tool0" and payload["mass"] == pytest.approx(load["mass"], rel=1e-5)
 
 
 @pytest.mark.study
-def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, capsys):
+def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, tool):
     loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
     bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(loaded, seed=9, duration=10.0))
     files = {name: tmp_path / f"load.{name}" for name in ("json", "png")}
-    options = ["--link", "tool0", "--json", str(files["json"]), "--plot", str(files["png"])]
+    options = ["--link", "tool0", "--json", files["json"], "--plot", files["png"]]
     command = ["payload", bag, "--urdf", "ur5e", "--without", result["bag"], *options]
-    assert not cli.main(command)
+    assert "only the difference of the effort counts" in tool(*command)
     load = json.loads(files["json"].read_text())
-    assert "only the difference of the effort counts" in capsys.readouterr().out
     assert load["mass"] == pytest.approx(0.7, abs=0.01) and load["explained"] > 0.9
     assert abs(load["mass"] - 0.7) < 3 * load["standard_deviation"]["mass"] < 0.02
     np.testing.assert_allclose(load["com"], [0.0, 0.03, 0.1], atol=0.02)
     assert files["png"].read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(SystemExit):
-        cli.main([*command, "--with", str(result["yaml"])])
-    assert "not allowed with" in capsys.readouterr().err
+    assert "not allowed with" in tool(*command, "--with", result["yaml"], status=2)
 
 
-def test_no_load_is_said_to_be_none(truth, tmp_path, capsys):
+def test_no_load_is_said_to_be_none(truth, tmp_path, tool):
     model = known_arm.NOMINAL
     bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(model))
-    assert not cli.main(["payload", bag, "--urdf", "ur5e", "--link", "tool0"])
-    shown = capsys.readouterr().out
+    shown = tool("payload", bag, "--urdf", "ur5e", "--link", "tool0").out
     assert "The data show no load" in shown
     for joint in known_arm.NAMES:  # each with what is left without and with the load
         assert re.search(rf"^    {joint} +\d+\.\d{{3}} +\d+\.\d{{3}}$", shown, re.MULTILINE)
 
 
-def test_an_unknown_link_is_named(result, capsys):
-    command = ["payload", result["bag"], "--urdf", "ur5e", "--link", "hook"]
-    assert "no link 'hook'; valid names" in error_of(capsys, command)
+def test_an_unknown_link_is_named(result, tool):
+    said = tool("payload", result["bag"], "--urdf", "ur5e", "--link", "hook", status=1)
+    assert "featherstone-ros payload: no link 'hook'; valid names" in said
 
 
 @pytest.fixture
@@ -273,26 +263,23 @@ def wrong(tmp_path):
     ("option", "status"), [("--fix offsets", 0), study("", 1), study("--force", 0)]
 )
 def test_an_encoders_offset_is_named_and_corrected_where_that_is_asked_for(
-    option, status, wrong, capsys
+    option, status, wrong, tool
 ):
     command, output = wrong(off=0.3)
-    assert cli.main([*command, *option.split()]) == status
-    said = capsys.readouterr()
-    told = " ".join(f"{said.out} {said.err}".split())
+    told = tool(*command, *option.split(), status=status)
     assert "elbow_joint: its encoder is off by +0." in told
     assert ("Corrected: elbow_joint: its encoder" in told) is ("fix" in option)
     assert output.exists() is (status == 0)
 
 
-def test_a_delay_of_the_efforts_is_corrected_where_that_is_asked_for(wrong, tmp_path, capsys):
+def test_a_delay_of_the_efforts_is_corrected_where_that_is_asked_for(wrong, tmp_path, tool):
     """30 ms: uncorrected, nothing is written; corrected, friction is that of the arm."""
     command, output = wrong(late=3)
     told = tmp_path / "arm.json"
     command += ["--json", str(told)]
-    assert cli.main(command) == 1 and not output.exists()
-    assert "--fix delay" in capsys.readouterr().err
-    assert cli.main([*command, "--fix", "delay"]) == 0 and output.exists()
-    assert "Corrected: All efforts come 30 ±" in " ".join(capsys.readouterr().out.split())
+    assert "--fix delay" in tool(*command, status=1) and not output.exists()
+    assert "Corrected: All efforts come 30 ±" in tool(*command, "--fix", "delay")
+    assert output.exists()
     friction = json.loads(told.read_text())["friction"]
     viscous = [friction[name]["viscous"] for name in THREE]
     np.testing.assert_allclose(viscous, known_arm.VISCOUS[1:4], rtol=0.05)
@@ -347,13 +334,12 @@ def test_both_nodes_and_evaluate_are_told_what_the_currents_are(by_load, tmp_pat
     assert min(told["r2"][1:]) > 0.98
 
 
-def test_efforts_that_lack_a_part_are_refused_of_recordings(by_load, tmp_path, capsys):
+def test_efforts_that_lack_a_part_are_refused_of_recordings(by_load, tmp_path, tool):
     parameters = tmp_path / "arm.yaml"
     drives = {"drives": {NAMES[1]: {"effort": "torque_without_gravity"}}}
     parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": drives}}))
-    command = ["evaluate", by_load["bags"][0], "--urdf", "ur5e", "--with", str(parameters)]
-    assert cli.main(command)
-    said = " ".join(capsys.readouterr().err.split())
+    command = ["evaluate", by_load["bags"][0], "--urdf", "ur5e", "--with", parameters]
+    said = tool(*command, status=1)
     assert f"drives.{NAMES[1]}.effort is torque_without_gravity, expected torque, current" in said
 
 
@@ -372,7 +358,6 @@ def test_currents_are_identified_by_the_links_of_the_urdf(tmp_path):
         assert found[name]["value"] == pytest.approx(gains[NAMES.index(name)], rel=0.05)
 
 
-def test_a_load_without_its_recording_is_refused(by_load, capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["identify", by_load["bags"][0], "--load", "tool0=4", "--urdf", "ur5e"])
-    assert "--loaded and --load LINK=KG belong together" in capsys.readouterr().err
+def test_a_load_without_its_recording_is_refused(by_load, tool):
+    said = tool("identify", by_load["bags"][0], "--load", "tool0=4", "--urdf", "ur5e", status=2)
+    assert "--loaded and --load LINK=KG belong together" in said

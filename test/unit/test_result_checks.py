@@ -10,7 +10,6 @@ import featherstone_ros as fr
 from featherstone_ros.identification import explanation
 from featherstone_ros.identification.explanation import RIGID, explain
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.tools import cli
 
 JOINTS = ("lift", "arm")
 LIFT = """<robot name="lift"><link name="base"/>
@@ -51,23 +50,22 @@ def lift(tmp_path_factory):
     return str(urdf), str(table)
 
 
-def test_a_weight_that_the_driver_omits_is_not_written_as_an_offset(lift, tmp_path, capsys):
+def test_a_weight_that_the_driver_omits_is_not_written_as_an_offset(lift, tmp_path, tool):
     urdf, table = lift
     output = tmp_path / "found.urdf"
-    assert cli.main(["identify", table, "--urdf", urdf, "--output", str(output)]) == 1
-    said = " ".join(capsys.readouterr().err.split())
+    said = tool("identify", table, "--urdf", urdf, "--output", output, status=1)
     assert "lift: its constant torque of -117" in said and "Nothing is written" in said
     assert not output.exists()
 
 
-def test_evaluate_says_that_the_model_explains_less_than_a_constant(lift, tmp_path, capsys):
+def test_evaluate_says_that_the_model_explains_less_than_a_constant(lift, tmp_path, tool):
     urdf, table = lift
-    assert not cli.main(["evaluate", table, "--urdf", urdf])
-    said = " ".join(capsys.readouterr().out.split())
+    said = tool("evaluate", table, "--urdf", urdf)
     assert "A constant would explain the effort better than the model: lift (R² -2" in said
     friction = str(tmp_path / "friction.yaml")
-    assert not cli.main(["evaluate", table, "--urdf", urdf, "--parameters", friction])
-    assert "of the size of the weight" in " ".join(capsys.readouterr().out.split())
+    assert "of the size of the weight" in tool(
+        "evaluate", table, "--urdf", urdf, "--parameters", friction
+    )
 
 
 def test_an_offset_is_compared_with_the_weight_that_its_joint_bears():

@@ -19,7 +19,6 @@ from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.friction import presliding
-from featherstone_ros.tools import cli
 from featherstone_ros.tools.trajectory_check import started
 from featherstone_ros.tools.trajectory_files import (
     UncheckedTrajectory,
@@ -409,14 +408,12 @@ def written(path):
     return trajectory
 
 
-def test_what_it_writes_passes_preflight(plan, tmp_path, capsys):
+def test_what_it_writes_passes_preflight(plan, tmp_path, tool):
     fast = tmp_path / "fast.yaml"
     command = ["retime", str(plan), "ur5e", "--output", str(fast), "--acceleration", "12"]
-    assert cli.main(command) == 0
-    out = capsys.readouterr().out
-    assert "10.000 s before" in out
-    assert "acceleration 100.0%" in out
-    assert cli.main(["preflight", str(fast), "ur5e"]) == 0
+    said = tool(*command)
+    assert "10.000 s before" in said and "acceleration 100.0%" in said
+    tool("preflight", fast, "ur5e")
     trajectory = written(fast)
     assert trajectory.names == JOINTS
     first, last = trajectory.points[0], trajectory.points[-1]
@@ -426,10 +423,9 @@ def test_what_it_writes_passes_preflight(plan, tmp_path, capsys):
     assert last.velocities == (0.0, 0.0)
 
 
-def test_a_link_can_be_slow(plan, tmp_path, capsys):
+def test_a_link_can_be_slow(plan, tmp_path, tool):
     slow = tmp_path / "slow.yaml"
-    command = ["retime", str(plan), "ur5e", "--output", str(slow), "--link-speed", "tool0=0.2"]
-    assert cli.main(command) == 0
+    tool("retime", plan, "ur5e", "--output", slow, "--link-speed", "tool0=0.2")
     assert written(slow).points[-1].time > 2.5
 
 
@@ -438,14 +434,13 @@ WAYPOINTS = "joint_names: [elbow_joint, wrist_1_joint]\npoints:\n" + "".join(
 )
 
 
-def test_waypoints_need_no_times(tmp_path, capsys):
+def test_waypoints_need_no_times(tmp_path, tool):
     path, fast = tmp_path / "path.yaml", tmp_path / "fast.yaml"
     path.write_text(WAYPOINTS)
-    assert cli.main(["retime", str(path), "ur5e", "--output", str(fast)]) == 0
+    said = tool("retime", path, "ur5e", "--output", fast)
     assert written(fast).points[-1].positions == pytest.approx(CORNERS[-1], abs=1e-9)
-    assert "s, without times before; " in capsys.readouterr().out
-    assert cli.main(["preflight", str(path), "ur5e"]) == 0
-    assert "Without times" in capsys.readouterr().out
+    assert "s, without times before; " in said
+    assert "Without times" in tool("preflight", path, "ur5e")
     with pytest.raises(FeatherstoneError, match="no time_from_start: featherstone-ros retime"):
         read_timed(str(path))
 

@@ -59,16 +59,15 @@ def pictured():
 
 
 @pytest.fixture
-def set_up(tmp_path, capsys):
+def set_up(tmp_path, tool):
     """Run setup on a robot, or on its text; return what it says, and its parameter file."""
 
-    def run(arm, *options, status=0):
+    def run(arm, *options):
         if str(arm).startswith("<"):
             arm, text = tmp_path / "arm.urdf", arm
             arm.write_text(text)
         output = tmp_path / "arm.yaml"
-        assert cli.main(["setup", str(arm), "--output", str(output), *options]) == status
-        return " ".join(capsys.readouterr().out.split()), output
+        return tool("setup", arm, "--output", output, *options), output
 
     return run
 
@@ -76,10 +75,9 @@ def set_up(tmp_path, capsys):
 @pytest.mark.parametrize(
     "path", few_or_all([path for path in PATHS if path.stem == "so100"], PATHS)
 )
-def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, capsys):
+def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, tool):
     output = tmp_path / "new" / "arm.yaml"
-    assert cli.main(["setup", str(path), "--output", str(output)]) == 0
-    shown = capsys.readouterr().out
+    shown = tool("setup", path, "--output", output).out
     proposal = propose(path)
     model = proposal.model
     parameters = read_parameters(output)
@@ -266,20 +264,18 @@ def test_a_heavier_arm_that_fails_is_said_at_the_end(set_up):
     assert paths(output)["picture"].read_bytes().startswith(b"\x89PNG")
 
 
-def test_nothing_that_is_there_is_overwritten_without_being_asked(tmp_path, capsys):
+def test_nothing_that_is_there_is_overwritten_without_being_asked(tmp_path, tool):
     path, output = tmp_path / "kit.urdf", tmp_path / "kit.yaml"
     path.write_text(scara(effort=100))
     (tmp_path / "kit.urdf.xacro").write_text(scara(effort=100))
-    assert cli.main(["setup", str(path), "--output", str(output)]) == 0
+    tool("setup", path, "--output", output)
     output.write_text("mine")
     before = {file: file.read_bytes() for file in tmp_path.iterdir()}
     for urdf in (path, tmp_path / "kit.urdf.xacro"):
-        capsys.readouterr()
-        assert cli.main(["setup", str(urdf), "--output", str(output)]) == 1
-        error = capsys.readouterr().err
+        error = tool("setup", urdf, "--output", output, status=1).err
         assert str(output) in error and "--force" in error and "--output" in error
         assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
-    assert cli.main(["setup", str(path), "--output", str(output), "--force"]) == 0
+    tool("setup", path, "--output", output, "--force")
     assert "ros__parameters" in output.read_text()
 
 
