@@ -11,6 +11,7 @@ import featherstone_ros as fr
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control import CartesianImpedance, retime
 from featherstone_ros.control.controlled_arm import ControlledArm
+from featherstone_ros.control.controller import target_request
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.kinematics import inverse_kinematics, pose_error, pose_error_derivative
 from featherstone_ros.model.drive_units import DriveUnits
@@ -170,6 +171,10 @@ KEEPERS = {
     "twin": lambda x: SimulatorSettings(time_step=x),
     "twin's start": lambda x: Twin(PANDA, SimulatorSettings(initial_positions=np.full(7, x))),
     "twin's time": lambda x: Twin(PANDA, SimulatorSettings()).advance(x),
+    **{
+        f"target's {name}": lambda x, name=name, n=n: target_request(**{name: np.full(n, x)})
+        for name, n in (("pose", 7), ("twist", 6), ("wrench", 6))
+    },
     "twin's command": lambda x: Twin(PANDA, SimulatorSettings()).command(np.full(7, x), 0.0),
     "law's velocity": lambda x: started_law().torque(Q, np.full(7, x), 0.001),
     "shadow's state": lambda x: Shadow(PANDA, ShadowSettings()).update(1, Q, np.full(7, x), Q),
