@@ -70,15 +70,12 @@ def test_ur5e_kinematics_and_masses_are_the_published_table():
         np.testing.assert_allclose(dynamics.centre_of_mass(q), moment / total, atol=1e-9)
 
 
-def test_panda_limits_are_the_published_ones():
+def test_limits_are_the_published_ones():
     model = load("panda").model
     assert model.lower.tolist() == [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]
     assert model.upper.tolist() == [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]
     assert model.velocity_limit.tolist() == [2.175] * 4 + [2.61] * 3
     assert model.effort_limit.tolist() == [87.0] * 4 + [12.0] * 3
-
-
-def test_ur5e_limits_are_the_published_ones():
     model = load("ur5e").model
     np.testing.assert_allclose(model.upper, np.radians([360, 360, 180, 360, 360, 360]))
     np.testing.assert_allclose(model.lower, -model.upper)

@@ -554,40 +554,19 @@ def test_drives_are_told_positions_of_the_turn_on_which_they_measure():
 FAR = np.array([0.0, 3.0])
 
 
-def motion(bench: LoopBench):
-    return last_motion(bench.compiled, bench.model, bench.now)
-
-
-def hear(bench: LoopBench, q, qd) -> None:
-    bench.now, bench.stamp = bench.now + PERIOD, bench.stamp + PERIOD
-    nanoseconds = round(bench.stamp * 1e9)
-    stamp = nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000
-    bench.message(cdr_messages.joint_state(NAMES, q, qd, stamp=stamp))
-
-
-def test_an_arm_that_stands_is_not_said_to_move(bench):
-    bench.run(0.2)
-    assert motion(bench).text == ""
-
-
-def test_joints_that_move_are_named_the_fastest_first(bench):
-    hear(bench, bench.arm.q, [0.1, -0.2])
-    assert motion(bench).text == f"{NAMES[1]} at 0.2 rad/s, {NAMES[0]} at 0.1 rad/s"
-
-
-def test_a_joint_too_fast_to_be_believed_is_seen_to_move(bench):
-    hear(bench, bench.arm.q + FAR, [0.0, 1.8e3])
-    assert bench.compiled.rejection[0]
-    assert f"{NAMES[1]} at 1.8e+03 rad/s" in motion(bench).text
-
-
-def test_a_refused_state_without_velocities_tells_nothing_new(bench):
-    hear(bench, bench.arm.q + FAR, np.full(2, np.nan))
-    assert bench.compiled.rejection[0]
-    assert motion(bench).text == ""
-
-
-def test_the_age_is_that_of_the_last_state_also_of_a_refused_one(bench):
-    hear(bench, bench.arm.q + FAR, [0.0, 1.8e3])
+@pytest.mark.parametrize(("off", "velocity", "text"), [
+    (None, None, ""),
+    (0.0, [0.1, -0.2], f"{NAMES[1]} at 0.2 rad/s, {NAMES[0]} at 0.1 rad/s"),  # fastest first
+    (FAR, [0.0, 1.8e3], f"{NAMES[1]} at 1.8e+03 rad/s"),  # not believed, and seen to move
+    (FAR, [np.nan, np.nan], ""),  # refused, without velocities: nothing new
+])  # fmt: skip
+def test_joints_that_moved_when_commands_ended_are_named(bench, off, velocity, text):
+    if velocity:
+        bench.pass_time()
+        stamp = divmod(round(bench.stamp * 1e9), 10**9)
+        bench.message(cdr_messages.joint_state(NAMES, bench.arm.q + off, velocity, stamp=stamp))
+    assert bench.compiled.rejection[0] or off is not FAR
     bench.now += 0.3
-    assert motion(bench).age == pytest.approx(0.3)
+    seen = last_motion(bench.compiled, bench.model, bench.now)
+    assert seen.text == text
+    assert seen.age == pytest.approx(0.3)  # of the last state, a refused one too

@@ -327,44 +327,27 @@ def test_measured_effort_far_from_gravity_is_not_what_holds_the_arm(off):
     bench.controller.activate(bench.now)
     if abs(off) > 10.0:
         assert bench.run(0.1).commands == []
-        assert "measured effort of joint 'shoulder'" in bench.controller.hold_reason
+        assert bench.controller.phase is Phase.WAITING and len(bench.notes) == 1
+        said = f"effort of joint 'shoulder' is {bench.effort[0]:.3g} where gravity asks for -3.09"
+        assert said in bench.controller.hold_reason
         bench.effort = bench.gravity()
         bench.pass_time()
     assert_allclose(bench.state(), bench.effort if abs(off) < 10.0 else bench.gravity())
     bench.run(0.5)
+    assert bench.controller.phase is Phase.HOLDING and bench.controller.hold_reason == ""
     assert np.abs(np.diff(bench.positions, axis=0)).max() < 3.0 * PERIOD  # it is not thrown
 
 
-def disputed() -> Bench:
-    """Return a controller that has seen one state, whose effort contradicts its position."""
+def test_a_disputed_state_of_the_last_activation_confirms_nothing_else():
+    """One whose effort contradicts its position."""
     bench = Bench()
     bench.effort = bench.gravity() + np.array([11.0, 0.0])
     bench.controller.activate(bench.now)
     assert bench.state() is None
-    assert bench.controller.phase is Phase.WAITING
-    return bench
-
-
-def test_a_disputed_state_of_the_last_activation_confirms_nothing_else():
-    bench = disputed()
     bench.controller.deactivate(bench.now)
     bench.controller.activate(bench.now)
     assert bench.controller.hold_reason == ""
     assert bench.give(bench.arm.q + 0.3, period=1.0) is None
-
-
-def test_an_arm_whose_measured_effort_contradicts_gravity_is_not_taken_over_while_it_does():
-    bench = disputed()
-    said = "the measured effort of joint 'shoulder' is 7.91 where gravity asks for -3.09"
-    assert bench.controller.hold_reason.startswith(said)
-    assert len(bench.notes) == 1
-    bench.run(0.1)
-    assert bench.controller.phase is Phase.WAITING
-    assert len(bench.notes) == 1, bench.notes
-    bench.effort = bench.gravity()
-    bench.run(0.1)
-    assert bench.controller.phase is Phase.HOLDING
-    assert bench.controller.hold_reason == ""
 
 
 # Faults
