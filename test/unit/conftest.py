@@ -10,6 +10,16 @@ class Said(str):
 
 
 @pytest.fixture
+def tree():
+    """Return the dynamics of a tree without mimic joints, whose base stands."""
+    from methods import MODELS
+
+    from featherstone_ros import Dynamics
+
+    return Dynamics(MODELS["tree"])
+
+
+@pytest.fixture
 def tool(capsys):
     """Run a command of featherstone-ros to its exit status, None for any; return what it says."""
 

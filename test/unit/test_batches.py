@@ -54,11 +54,6 @@ def dynamics(request):
 
 
 @pytest.fixture
-def tree():
-    return Dynamics(MODELS["tree"])
-
-
-@pytest.fixture
 def threads():
     """Set the number of threads; afterwards it is 1 again."""
     yield fr.set_num_threads

@@ -49,11 +49,6 @@ def dynamics(request):
     return Dynamics(request.param)
 
 
-@pytest.fixture
-def tree():
-    return Dynamics(MODELS["tree"])
-
-
 def test_every_method_has_a_row():
     found = {name for name, it in inspect.getmembers(Dynamics, callable) if name[0] != "_"}
     aliases = {name for name in found if getattr(Dynamics, name).__name__ != name}

@@ -48,11 +48,6 @@ def dynamics(request):
     return Dynamics(request.param)
 
 
-@pytest.fixture
-def tree():
-    return Dynamics(MODELS["tree"])
-
-
 def call(dynamics, method, seed=3, batch=()):
     """Return the last array of a result, at a state or a batch drawn by a seed."""
     row = METHODS[method]
