@@ -21,6 +21,7 @@ from featherstone_ros.parameter import of_joints
 NAMES = ("shoulder", "elbow")
 LIMITS = '<limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>'
 URDF = urdf_text.chain(*NAMES, axis="0 1 0", inside=LIMITS)
+TURNING = URDF.replace('type="revolute"', 'type="continuous"', 1)  # the shoulder, without end
 Q = np.array([0.6, 0.5])  # both joints under load
 STILL = np.zeros(2)
 PERIOD = 0.001
@@ -66,14 +67,15 @@ def with_changes(settings: ControllerSettings, **changes: Any) -> ControllerSett
 class Bench:
     """A controller with a simulated arm, a clock, and a record of every command."""
 
-    def __init__(self, **changes: Any) -> None:
-        self.model = model()
-        self.arm = fr.Simulator(self.model, PERIOD)
+    def __init__(self, urdf: str = URDF, friction: ArrayLike | None = None, **changes: Any) -> None:
+        self.model = fr.Model.from_urdf(urdf)
+        self.arm = fr.Simulator(self.model, PERIOD, friction=friction)
         self.arm.reset(Q)
         self.settings = settings(**changes)
         self.notes: list[str] = []
+        limits, tip = JointSpace.of(self.model), self.model.link_names[-1]
         self.controller = TorqueController(
-            space(), self.model, self.settings, self.notes.append, tip=self.model.link_names[-1]
+            limits, self.model, self.settings, self.notes.append, tip=tip
         )
         self.now = 100.0
         self.stamp = 50.0

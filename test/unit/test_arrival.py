@@ -34,9 +34,7 @@ class Watched(Bench):
     """The bench, and somebody who looks at it once a second."""
 
     def __init__(self, friction=(0.0, 0.0), **changes) -> None:
-        super().__init__(**changes)
-        self.arm = fr.Simulator(self.model, PERIOD, friction=np.array(friction))
-        self.arm.reset(Q)
+        super().__init__(friction=friction, **changes)
         self.watch = ArrivalWatch(self.model)
         self.goal = NO_GOAL
         self.start()

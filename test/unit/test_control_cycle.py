@@ -1,13 +1,12 @@
 """What the controller does in a loop: from bytes to bytes, in time, and when Python is gone."""
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import cdr_messages
 import numpy as np
 import pytest
-from control_arm import NAMES, PERIOD, Bench, Q, space
+from control_arm import NAMES, PERIOD, TURNING, Bench, Q
 from control_loop import COMMANDS, DESIRED, ERROR, ROS_TIME, LoopBench
 from numpy.testing import assert_allclose
 
@@ -510,14 +509,8 @@ class Drives(LoopBench):
     """Drives that follow positions; the shoulder turns without end, measured within half a turn."""
 
     def __init__(self) -> None:
-        super().__init__()
-        limits = space()
-        turning = replace(
-            limits,
-            types=("continuous", "revolute"),
-            lower=np.array([-np.inf, limits.lower[1]]),
-            upper=np.array([np.inf, limits.upper[1]]),
-        )
+        super().__init__(urdf=TURNING)
+        turning = self.controller._space
         self.controller.compiled = compiled_controller(
             turning, self.model, self.settings, "", np.eye(4), sends_joints=True
         )

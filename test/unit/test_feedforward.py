@@ -13,8 +13,6 @@ from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros._enumerations import Leads
-from featherstone_ros.control.controller import TorqueController
-from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.settings import Mode, Terms
 from featherstone_ros.control.trajectory import Point, TrajectoryError
@@ -464,13 +462,7 @@ class Turning(Bench):
     """The bench, with a shoulder that turns without end and is measured within half a turn."""
 
     def __init__(self, **changes):
-        super().__init__(**changes)
-        continuous = control_arm.URDF.replace('type="revolute"', 'type="continuous"', 1)
-        self.model = fr.Model.from_urdf(continuous)
-        self.arm = fr.Simulator(self.model, PERIOD)
-        self.arm.reset(Q)
-        space = JointSpace.of(self.model)
-        self.controller = TorqueController(space, self.model, self.settings, self.notes.append)
+        super().__init__(control_arm.TURNING, **changes)
 
     def state(self):
         wrapped = self.arm.q
@@ -537,13 +529,9 @@ def test_arm_outside_its_limits_is_not_taken_over(slack):
     [("0.05", False), ("0.0011", False), ("0.0009", True), ("-2.9", True)],
 )
 def test_zeros_that_the_arm_cannot_have_are_what_silent_hardware_says(lower, is_taken):
-    text = control_arm.URDF.replace('lower="-2.9"', f'lower="{lower}"')
-    model = fr.Model.from_urdf(text)
-    bench = Bench()
-    space = JointSpace.of(model)
-    controller = TorqueController(space, model, bench.settings, bench.notes.append)
-    controller.activate(0.0)
-    command = controller.accept_state(0.001, np.zeros(2), np.zeros(2))
+    bench = Bench(control_arm.URDF.replace('lower="-2.9"', f'lower="{lower}"'))
+    bench.controller.activate(bench.now)
+    command = bench.give(np.zeros(2))
     assert (command is not None) == is_taken
     assert any("stands at 0" in note for note in bench.notes) != is_taken
 
