@@ -476,11 +476,10 @@ def test_a_process_that_stood_still_reads_what_came_meanwhile_before_it_judges(
 
 
 @pytest.mark.parametrize(("speed", "ends"), [(0.019, True), (0.021, False)])
-def test_an_arm_stands_below_a_fiftieth_of_its_speed_limit(monkeypatch, speed, ends):
+def test_an_arm_stands_below_a_fiftieth_of_its_speed_limit(speed, ends):
     """Until then commands go on after deactivation."""
     urdf = control_arm.URDF.replace('velocity="3"', 'velocity="1"')
-    monkeypatch.setattr(control_arm, "URDF", urdf)
-    bench = Bench(path_tolerance=0.0).start()
+    bench = Bench(urdf, path_tolerance=0.0).start()
     bench.controller.deactivate(bench.now)
     q = bench.arm.q  # stop_time and give_up_after last 1.25 s
     for _ in range(1400):
