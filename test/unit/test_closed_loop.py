@@ -209,3 +209,17 @@ def test_a_batch_moves_as_its_arms_do(arm):
         one.write(0.001, Command(effort))
         one.advance(0.05)
         assert_allclose(batch.simulator.q[k], one.simulator.q, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ahead", [0.05, 0.17, 0.4])
+def test_a_clock_that_is_set_ahead_does_not_throw_the_arm(loop, ahead):
+    """Class 1 of docs/faults.md: the motion must not be ahead of the arm."""
+    loop.advance(0.3)  # how long states are on their way is known
+    begin = loop.now + 0.5
+    loop.plant.measure = lambda state: state._replace(
+        stamp=state.stamp + (ahead if loop.now > begin else 0.0)
+    )
+    record = loop.run(GOAL, rest=0.5)
+    assert np.abs(record.qd).max() < 0.3 * 3.0
+    assert np.abs(record.error).max() < 0.02
+    assert_allclose(record.q[-1], GOAL[0].positions, atol=0.01)
