@@ -148,7 +148,11 @@ class Trajectory:
             bound, duration = self._space.rates[1], self.times[-1] - self.times[-2]
             goes_on = spline_velocities(self.times, position, False)
             end = position[-1] + OVERSHOOT * goes_on[-1] * np.abs(goes_on[-1]) / bound
-            is_hard = largest_acceleration(position, velocity, acceleration, duration) > bound
+            rows = np.stack([position, velocity, acceleration, 0.0 * position], axis=1)[-2:]
+            limits = self._space.lower, self._space.upper
+            last = CompiledPath([0.0, duration], rows, [2, 2], [0, 0], 0.0, *limits)
+            along = np.linspace(0.0, duration, 17)[:, None]
+            is_hard = np.abs(acceleration_at(last.coefficients[0], along)).max(axis=0) > bound
             has_room = (end <= self._space.upper) & (end >= self._space.lower)
             velocity = np.where(is_hard & has_room, goes_on, velocity)
             acceleration = spline_accelerations(self.times, position, velocity)
@@ -201,11 +205,10 @@ class Trajectory:
         """Return the means of those before and after each point (K, n)."""
         if len(self.times) == 1:
             return self._states.acceleration
-        t = np.diff(self.times)[:, None]
-        _, _, a, b, c, d = np.moveaxis(self.compiled().coefficients[:-1], 1, 0)
+        pieces = self.compiled().coefficients[:-1]
         found = np.zeros_like(self._states.acceleration)
-        found[:-1] = 2.0 * a
-        found[1:] += 2.0 * a + t * (6.0 * b + t * (12.0 * c + t * 20.0 * d))
+        found[:-1] = acceleration_at(pieces, 0.0)
+        found[1:] += acceleration_at(pieces, np.diff(self.times)[:, None])
         found[1:-1] /= 2.0
         return found
 
@@ -268,10 +271,9 @@ class Trajectory:
         """
         times, duration = self.times, np.diff(self.times)[:, None]
         bound = np.maximum(SPEED_UP, 1.0 / duration)
-        _, _, a, b, c, d = np.moveaxis(self.compiled().coefficients[: len(duration)], 1, 0)
-        along = [share * duration for share in WITHIN_PIECE]
-        size = np.abs([2.0 * a + t * (6.0 * b + t * (12.0 * c + t * 20.0 * d)) for t in along])
-        largest, limit = size.max(axis=0), bound * self._space.velocity
+        pieces = self.compiled().coefficients[: len(duration)]
+        along = [acceleration_at(pieces, share * duration) for share in WITHIN_PIECE]
+        largest, limit = np.abs(along).max(axis=0), bound * self._space.velocity
         if at := first(largest > limit):
             i, j = at
             raise LimitsError(
@@ -403,18 +405,10 @@ def check_speed(values: Floats, limit: Floats, field: str, space: JointSpace) ->
         )
 
 
-def largest_acceleration(
-    position: Floats, velocity: Floats, acceleration: Floats, duration: float
-) -> Floats:
-    """Return the largest acceleration (n,) of the quintic between the last of K points (K, n)."""
-    v, a = velocity[-2] * duration, acceleration[-2] * duration**2
-    way, gain = position[-1] - position[-2] - v - a / 2.0, velocity[-1] * duration - v - a
-    bend = (acceleration[-1] * duration**2 - a) / 2.0
-    cubic, quartic = 10.0 * way - 4.0 * gain + bend, -15.0 * way + 7.0 * gain - 2.0 * bend
-    quintic = 6.0 * way - 3.0 * gain + bend
-    s = np.linspace(0.0, 1.0, 17)[:, None]
-    along = a + s * (6.0 * cubic + s * (12.0 * quartic + s * 20.0 * quintic))
-    return np.asarray(np.abs(along).max(axis=0) / duration**2)
+def acceleration_at(pieces: Floats, t: Floats | float) -> Floats:
+    """Return the acceleration of polynomials (..., 6, n) at a time since they begin [s]."""
+    _, _, a, b, c, d = np.moveaxis(pieces, -2, 0)
+    return np.asarray(2.0 * a + t * (6.0 * b + t * (12.0 * c + t * 20.0 * d)))
 
 
 def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.intp]:
