@@ -81,8 +81,9 @@ cdef class CompiledController(CycleOwner):
         c.servos.compliance, c.servos.lag = m.doubles(n), m.doubles(n)
         c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
         c.servos.speed = c.servos.goal + n
-        self.control.drives.command, self.control.drives.squared = m.doubles(n), m.doubles(n)
-        self.control.drives.cut, self.control.drives.echo = m.doubles(n), m.doubles(3 * n)
+        self.control.drives.command, self.control.drives.cut = m.doubles(n), m.doubles(5 * n)
+        self.control.drives.squared = self.control.drives.cut + n
+        self.control.drives.echo = self.control.drives.cut + 2 * n
         place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
         c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
@@ -364,21 +365,12 @@ cdef class CompiledController(CycleOwner):
                       else cycle.controller.sent.governor.command, cycle.controller.n)
 
     @property
-    def squared_current(self):
-        """(n,) integral of the motors' squared currents since the beginning [A^2 s], a copy."""
-        return values(self.control.drives.squared, self.control.controller.n)
-
-    @property
-    def cut(self):
-        """(n,) how many commands the drives' own limits cut, a copy."""
-        return values(self.control.drives.cut, self.control.controller.n)
-
-    @property
-    def echo(self):
-        """(3, n) sums since the beginning: of squared commands, of squared efforts that were
-        measured under them, of their products; a copy.
+    def drive_counts(self):
+        """(5, n) since the beginning, a copy: how many commands the drives' own limits cut;
+        integral of the motors' squared currents [A^2 s]; sums of squared commands, of squared
+        efforts that were measured under them, of their products.
         """
-        return values(self.control.drives.echo, (3, self.control.controller.n))
+        return values(self.control.drives.cut, (5, self.control.controller.n))
 
     @property
     def wrench_at(self):

@@ -48,10 +48,10 @@ cdef struct DriveConversion: # between the controller's torques and what drives 
     DriveUnits units
     bint sends_joints        # commands are JointStates
     double* command          # (n,) the last command in the drives' units
-    double* squared          # (n,) integral of the squared currents [A^2 s]
-    double* cut              # (n,) how many commands the drives' own limits cut
-    double* echo             # (3, n) sums of squared commands, of squared measured efforts, and of
-                             # the products of both
+    double* cut              # (5, n) how many commands the drives' own limits cut,
+    double* squared          # integral of the squared currents [A^2 s],
+    double* echo             # and (3, n) sums of squared commands, of squared measured efforts, and
+                             # of the products of both
     int64_t sent             # when the last one was [ns]
 
 cdef struct ControlCycle:

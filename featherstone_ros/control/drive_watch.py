@@ -76,9 +76,8 @@ class DriveWatch:
 
     def look(self, now: float, controller: CompiledController) -> dict[str, str]:
         """Return what ``update`` does of a controller's counters, at a time [s]."""
-        c = controller
-        counts = c.cut, c.squared_current, c.echo, c.accepted
-        return self.update(now, *counts)
+        counts, states = controller.drive_counts, controller.accepted
+        return self.update(now, counts[0], counts[1], counts[2:], states)
 
     def update(
         self,

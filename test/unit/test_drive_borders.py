@@ -131,17 +131,17 @@ def test_own_limits_cut_and_are_counted():
     bench = Driven(units).start()
     bench.run(0.1)
     assert bench.told[0] == np.sign(bench.told[0]) and abs(bench.gravity()[0]) > 1.0
-    assert bench.compiled.cut[0] > 100 and bench.compiled.cut[1] == 0.0
+    assert bench.compiled.drive_counts[0, 0] > 100 and bench.compiled.drive_counts[0, 1] == 0.0
 
 
 def test_squared_currents_are_summed_for_the_motors_heat():
     units = DriveUnits(NAMES, "current", torque_constant=1.0, gear_ratio=2.0)
     bench = Driven(units).start()
     bench.run(0.1)
-    before = bench.compiled.squared_current
+    before = bench.compiled.drive_counts[1]
     bench.run(0.5)
     current = 0.5 * bench.controller.snapshot().command
-    assert_allclose(bench.compiled.squared_current - before, 0.5 * current**2, rtol=0.02)
+    assert_allclose(bench.compiled.drive_counts[1] - before, 0.5 * current**2, rtol=0.02)
 
 
 # Positions that carry the torque
@@ -179,7 +179,7 @@ def test_a_torque_leads_no_servo_beyond_the_joints_limits():
     upper = bench.model.upper[1]
     bench.arm.reset([0.8, upper - 0.001])
     bench.start()
-    assert bench.gravity()[1] > 0.4 and bench.compiled.cut[1] > 100
+    assert bench.gravity()[1] > 0.4 and bench.compiled.drive_counts[0, 1] > 100
     assert bench.told[1] == pytest.approx(upper)
 
 
