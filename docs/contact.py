@@ -17,7 +17,7 @@ import numpy as np
 
 import featherstone_ros as fr
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.session import Options, identify
+from featherstone_ros.identification.identification import Options, identify
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.tools import panels
 from featherstone_ros.tools.style import BLUE, GREY, RED, finish, picture

@@ -15,8 +15,8 @@ from contact import ROWS, TRAINING, read
 
 from featherstone_ros import Model
 from featherstone_ros.identification.explanation import rms
+from featherstone_ros.identification.identification import Options, identify, score
 from featherstone_ros.identification.recording import Recording
-from featherstone_ros.identification.session import Options, identify, score
 from featherstone_ros.model.robots import robot_file
 
 sys.path.append(str(Path(__file__).parents[1] / "test" / "unit"))

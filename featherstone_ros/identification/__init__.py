@@ -7,7 +7,7 @@ equations), ``faults`` (what is wrong with the recording, by the evidence of ``i
 ``couplings``: are drives coupled?). From equations to a model: ``bodies`` (deformations that stay
 physically possible), ``friction``, ``model_order`` (which law of friction), ``fit``,
 ``base_parameters`` (what the data alone determine, and how wrong the arm's own model may be);
-``session.identify`` runs all of them. ``payload`` and ``online`` identify the load on a link
+``identification.identify`` runs all of them. ``payload`` and ``online`` identify the load on a link
 (``first_moment``: where the torque tells no mass); ``effort_gains`` finds what torque a unit of
 effort is, from a known load. ``arm`` predicts torque, ``explanation`` rates the prediction, says
 what speaks against a result, and has the thresholds, ``payload_report`` describes a payload.
@@ -24,11 +24,11 @@ from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
 from featherstone_ros.identification.first_moment import UnseparatedError
 from featherstone_ros.identification.fit import Fit, choose_width, noise, solve
+from featherstone_ros.identification.identification import Identification, Options, identify
 from featherstone_ros.identification.online import OnlinePayload
 from featherstone_ros.identification.payload import Payload, find_payload
 from featherstone_ros.identification.recording_checks import require_enough
 from featherstone_ros.identification.regression import Equations
-from featherstone_ros.identification.session import Identification, Options, identify
 
 __all__ = [
     "BaseParameters",

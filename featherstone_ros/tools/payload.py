@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from featherstone_ros.arrays import Floats
     from featherstone_ros.identification.arm import Arm
     from featherstone_ros.identification.filtering import SmoothMotion
+    from featherstone_ros.identification.identification import Options
     from featherstone_ros.identification.payload import Payload
-    from featherstone_ros.identification.session import Options
     from featherstone_ros.model import Model
 
 
@@ -90,6 +90,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from rich.text import Text
 
     from featherstone_ros.identification.first_moment import UnseparatedError
+    from featherstone_ros.identification.identification import Options, recorded
     from featherstone_ros.identification.payload import find_payload
     from featherstone_ros.identification.payload_report import (
         as_dict,
@@ -98,7 +99,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
         snippet,
     )
     from featherstone_ros.identification.recording_checks import require_motion_enough
-    from featherstone_ros.identification.session import Options, recorded
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.style import sentences
 
@@ -140,7 +140,7 @@ def _bare_arm(
     args: argparse.Namespace, urdf: Path, options: Options, joints: Sequence[str], console: Console
 ) -> Arm:
     """Return the arm without the load, by the recording without it or by its files."""
-    from featherstone_ros.identification.session import identify
+    from featherstone_ros.identification.identification import identify
     from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.study import load_arm
 

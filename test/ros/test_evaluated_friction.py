@@ -11,8 +11,8 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.model import Model
 from featherstone_ros.model.parameter_files import read_parameters
+from featherstone_ros.tools.evaluate.evaluation import Evaluation
 from featherstone_ros.tools.evaluate.report import parameter_file
-from featherstone_ros.tools.evaluate.session import Evaluation
 from featherstone_ros.tools.robot_setup import load
 
 

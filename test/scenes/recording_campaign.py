@@ -31,10 +31,10 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.faults import find_faults, in_other_units
+from featherstone_ros.identification.identification import identify
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.recording import Recording, interpolated
 from featherstone_ros.identification.recording_checks import clipped_efforts
-from featherstone_ros.identification.session import identify
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.tools import cli

@@ -9,7 +9,7 @@ from refusals import refusals
 from featherstone_ros.errors import BagError, FeatherstoneError
 from featherstone_ros.identification import bags
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
-from featherstone_ros.identification.session import identify
+from featherstone_ros.identification.identification import identify
 
 STORAGES = ["sqlite3", "mcap"]
 NAMES = ["shoulder", "elbow"]

@@ -16,9 +16,9 @@ pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
 from featherstone_ros.identification.couplings import couplings
 from featherstone_ros.identification.faults import find_faults
+from featherstone_ros.identification.identification import Options, recorded
 from featherstone_ros.identification.inference import Hypothesis, Inference, Solver
 from featherstone_ros.identification.model_order import Fitting
-from featherstone_ros.identification.session import Options, recorded
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
 BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"

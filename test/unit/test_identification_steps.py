@@ -28,10 +28,10 @@ from scipy.optimize import least_squares
 from featherstone_ros import identification
 from featherstone_ros.identification.bodies import Bodies, thickened, within
 from featherstone_ros.identification.fit import noise, solve
+from featherstone_ros.identification.identification import Options, score, split
 from featherstone_ros.identification.online import WINDOW, OnlinePayload
 from featherstone_ros.identification.recording_checks import require_enough
 from featherstone_ros.identification.regression import Equations
-from featherstone_ros.identification.session import Options, score, split
 
 
 def states(model, count=60, seed=0):

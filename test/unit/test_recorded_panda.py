@@ -14,7 +14,7 @@ pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
 
 from featherstone_ros.identification.bags import read_joint_states
-from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
+from featherstone_ros.tools.evaluate.evaluation import EvaluationOptions, evaluate
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
 BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
 
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.tools.evaluate import report
-    from featherstone_ros.tools.evaluate.session import EvaluationOptions, evaluate
+    from featherstone_ros.tools.evaluate.evaluation import EvaluationOptions, evaluate
     from featherstone_ros.tools.progress_bar import delayed_progress
 
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):

@@ -16,7 +16,7 @@ from featherstone_ros.identification.friction import FittedDrives
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
 from featherstone_ros.model.parameter_files import each_joint, parameter_text, rounded
 from featherstone_ros.tools import panels, study
-from featherstone_ros.tools.evaluate.session import Evaluation
+from featherstone_ros.tools.evaluate.evaluation import Evaluation
 from featherstone_ros.tools.study import load_text, r2_text, scores
 from featherstone_ros.tools.style import BLUE, YELLOW, new_table, sentences
 

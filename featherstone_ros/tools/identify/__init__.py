@@ -106,7 +106,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     """Identify, write, score what was written, print and draw."""
     from functools import partial
 
-    from featherstone_ros.identification.session import Options, identify, score
+    from featherstone_ros.identification.identification import Options, identify, score
     from featherstone_ros.inspection.geometry import boxes, shapes
     from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
-from featherstone_ros.identification.session import Options, recorded
+from featherstone_ros.identification.identification import Options, recorded
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import CURRENT, motor_constants
 from featherstone_ros.model.parameter_files import of_joint, rounded

@@ -29,7 +29,7 @@ from featherstone_ros.identification.explanation import (
     worse,
 )
 from featherstone_ros.identification.filtering import SmoothMotion
-from featherstone_ros.identification.session import Identification
+from featherstone_ros.identification.identification import Identification
 from featherstone_ros.model import Model, read_file, urdf_edit
 from featherstone_ros.model.drive_units import ANOTHER_UNIT
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT

@@ -25,6 +25,13 @@ from featherstone_ros.identification.explanation import (
 from featherstone_ros.identification.faults import Faults, find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.friction import AT_REST, FittedDrives
+from featherstone_ros.identification.identification import (
+    Options,
+    recorded,
+    score,
+    split,
+    with_friction,
+)
 from featherstone_ros.identification.model_order import (
     DISPLACEMENTS,
     JUSTIFIED,
@@ -39,13 +46,6 @@ from featherstone_ros.identification.recording_checks import (
     require_motion_enough,
 )
 from featherstone_ros.identification.regression import one_thread
-from featherstone_ros.identification.session import (
-    Options,
-    recorded,
-    score,
-    split,
-    with_friction,
-)
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.progress import Progress
 from featherstone_ros.tools.study import load_arm
