@@ -85,7 +85,10 @@ def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
         ros.wait_for(lambda: time in base.pose and time in base.twist, "its base")  # noqa: B023
         assert base.pose[time] == simulator.q[:7].tolist()
         assert base.twist[time] == simulator.qd[:6].tolist()
+        assert time == pytest.approx(0.005 * k, abs=1e-9)
         assert list(states[-1].position) == simulator.q[7:].tolist()
+        assert list(states[-1].velocity) == simulator.qd[6:].tolist()
+        assert list(states[-1].effort) == effort
         states.clear()
     assert base.frames == {("world", "base")}
     ros.status(base="free")
