@@ -6,21 +6,16 @@ from typing import Any
 
 import numpy as np
 from support import (  # skips this module where ROS is missing
-    ARM,
-    LOCKSTEP,
     MATCHING,
-    SHADOWED,
-    Between,
     Ros,
     status_values,
 )
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
-from rig import Rig
+from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, Float64MultiArray, Header
+from std_msgs.msg import Bool, Float64MultiArray
 
 import featherstone_ros as fr
 from featherstone_ros.tools.robot_setup import load
@@ -30,9 +25,6 @@ SHADOW = "/shadow"
 AS_SHADOW = ("-r", "__node:=shadow")
 GAIN = 10.0  # [1/s]
 NANOSECONDS = 1_000_000_000
-
-
-HEARD = ("-r", f"joint_states:={SHADOWED}")
 
 
 def start_shadow(ros: Ros, text: str, *arguments: str, **parameters):
@@ -62,21 +54,10 @@ def figures(message: WrenchStamped) -> list[float]:
     return [force.x, force.y, force.z, torque.x, torque.y, torque.z]
 
 
-# A simulated arm.
-
 PANDA = load("panda")
 WITHOUT_FRICTION = {
     name: 0.0 if name.startswith("friction") else value
     for name, value in PANDA.parameters["digital_twin"].items()
-}
-HELD = {
-    **WITHOUT_FRICTION,
-    **LOCKSTEP,
-    "rate": 200.0,
-    "noise.position": 1e-4,
-    "noise.velocity": 0.01,
-    "noise.effort": 0.2,
-    "wrench_timeout": 0.0,
 }
 MODEL_FIGURES = {
     name: value
@@ -92,27 +73,21 @@ def share_of(message: WrenchStamped) -> float:
     return float(np.array(figures(message)) @ WRENCH / (WRENCH @ WRENCH))
 
 
-def hold_arm(ros: Ros) -> None:
-    """Have a controller hold an arm that waits for the shadow."""
-    Between(ros, SHADOW)
-    own = PANDA.parameters["feedforward_controller"]
-    Rig(ros, PANDA.text, twin=HELD, controller=own, states=ARM)
-
-
-def test_hidden_wrench_on_a_held_arm_is_found(ros):
-    hold_arm(ros)
+def test_hidden_wrench_on_an_arm_at_rest_is_found(ros):
+    """Of an arm in motion, with noise: test_shadow.py."""
     gains = {f"observer_gain.{joint}": GAIN for joint in PANDA.model.joint_names}
-    link = {"wrench_link": "panda_link7"}
-    start_shadow(ros, PANDA.text, *HEARD, **MODEL_FIGURES, **gains, **link)
+    start_shadow(ros, PANDA.text, **MODEL_FIGURES, **gains, wrench_link="panda_link7")
     said = outputs(ros, "wrench", "contact")
+    dynamics = fr.Dynamics(PANDA.model)
+    last = publish_at_rest(ros, dynamics.gravity(READY), 1.2, until=lambda: said["contact"])
     ros.status(**{"effort contract": "as torque fits at rest"})
     assert not any(message.data for message in said["contact"])
-    pull = ros.publisher(WrenchStamped, "/digital_twin/external_wrench")
     said["wrench"].clear()
-    force, torque = (Vector3(x=x, y=y, z=z) for x, y, z in WRENCH.reshape(2, 3))
-    header = Header(frame_id="panda_link7")
-    pull.publish(WrenchStamped(header=header, wrench=Wrench(force=force, torque=torque)))
-    ros.wait_for(lambda: said["wrench"] and abs(share_of(said["wrench"][-1]) - 1.0) < 0.05, "it")
+    held = dynamics.rnea(READY, np.zeros(7), np.zeros(7), {"panda_link7": WRENCH})
+    publish_at_rest(
+        *(ros, held, 0.5, last + 0.02),
+        until=lambda: said["wrench"] and abs(share_of(said["wrench"][-1]) - 1.0) < 0.05,
+    )
     assert {message.header.frame_id for message in said["wrench"]} == {"panda_link7"}
     ros.wait_for(lambda: said["contact"][-1].data, "contact")
     ros.status(**{"contact at": "panda_joint2"})
