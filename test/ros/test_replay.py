@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a b
 
 @pytest.fixture(scope="module")
 def shared(shared_ros) -> Rig:
-    rig = held_panda(shared_ros, pace=3.0, rate=100.0)
+    rig = held_panda(shared_ros, pace=3.0, rate=50.0)
     write_motion(rig, *SLOW, file="nobody.yaml")
     missing = ("nobody.yaml", "--controller", "nobody")  # which it waits for beside the tests
     rig.nobody = shared_ros.tool("replay", *missing)
