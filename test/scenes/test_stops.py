@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from arm_scene import Scene, deactivate, hold, load, moved, play, trajectory
+from arm_scene import Scene, deactivate, fall_back, hold, load, moved, play, trajectory
 from drawn_scenes import bounds, failures
 from lies import late_by, lost_after, shifted_after
 from studies import SWEEP
@@ -138,10 +138,6 @@ def test_a_stop_on_the_way_out_that_is_disturbed_throws_no_arm(robot, lie, decay
     played = play(Scene(robot, ask, 2.5, parameters={"decay_time": decay_time}, state=lie))
     speed = np.abs(played.qd / load(robot).model.velocity_limit)
     assert speed[played.since(0.8)].max() < 1.01 * speed[: played.since(0.8).start].max()
-
-
-def fall_back(loop):
-    loop.controller.fall_back(loop.now)
 
 
 def nothing_more(loop):
