@@ -14,7 +14,7 @@ from control.controller_state cimport (Command, Controller, Supervision, Task,
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, Reason, because
 from control.fault_bounds cimport COASTING, FASTER, LIMIT_SLACK, LONGEST_STEP, REPEAT_TIME
 from control.impedance_modes cimport joint_effort
-from control.laws cimport damped_gravity, drives_of, feedback, law, slide
+from control.laws cimport damped_gravity, feedback, law, slide
 from control.measured_wrench cimport is_fresh
 from control.motion cimport sample
 from control.phase_changes cimport arrive, let_time_pass, respond
@@ -29,7 +29,7 @@ from control.supervision cimport supervise
 from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, note_feedback,
                                       push_no_further, transfer_left)
 from dynamics_interface cimport DynamicsInterface
-from joint_drives cimport JointDrives, add_drives
+from joint_drives cimport add_drives
 from smooth_friction cimport after_motion, dry_torque, presliding
 
 cdef extern from *:
@@ -74,7 +74,7 @@ cdef inline void slide_end_effector(Task* task, const Arm* arm, const double* to
                                             arm.settings.presliding_displacement)
         if more != 0.0:
             task.presliding[i] = after_motion(task.presliding[i], more, dry_torque(
-                arm.joints.coulomb[i], arm.joints.load[i], torque[i], 1.0))
+                arm.joints.drives.coulomb[i], arm.joints.drives.load[i], torque[i], 1.0))
 
 
 cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck,
@@ -84,7 +84,6 @@ cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck
     The joints' desired state is the one that gives the end effector's, to first order.
     """
     cdef CartesianMode* mode = &task.cartesian
-    cdef JointDrives drives = drives_of(&c.arm.joints)
     cdef double timeout = c.arm.settings.target_timeout
     cdef Py_ssize_t n = c.n
     dt = fmin(dt, c.arm.settings.state_timeout)
@@ -93,7 +92,7 @@ cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck
         begin_transfer(&sent.governor, c.arm.settings.blend_time)
     move_target(mode, now, timeout, dt)
     gravity(&c.arm.models, c.observer.q, sent.gravity_torque)
-    if cartesian_impedance(&mode.law, c.arm.models.newest.model, c.arm.joints.armature,
+    if cartesian_impedance(&mode.law, c.arm.models.newest.model, c.arm.joints.drives.armature,
                            c.observer.q, c.observer.qd, dt, sent.gravity_torque,
                            c.arm.joints.effort_limit, sent.torque):
         sent.torque[0] = NAN                                    # the model moves no inertia
@@ -107,8 +106,8 @@ cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck
         sent.torque[i] += sent.gravity_torque[i]
         stuck.feedback[i] = sent.torque[i]
     slide_end_effector(task, &c.arm, sent.torque, dt)
-    add_drives(&drives, n, c.observer.q, task.desired + n, task.desired + 2 * n, task.presliding,
-               sent.torque)
+    add_drives(&c.arm.joints.drives, n, c.observer.q, task.desired + n, task.desired + 2 * n,
+               task.presliding, sent.torque)
     for i in range(n):
         stuck.feedback[i] -= sent.torque[i]                     # what is not feedback
 
@@ -143,8 +142,8 @@ cdef inline void lead_virtual_arm(Task* task, const Controller* c, double now, d
     move_target(mode, now, timeout, dt)
     # Rotors only where links have no inertia: the virtual arm has none.
     if not (follow_wrench(mode, model, c.zero, &c.arm.limits, stop_time, dt, task.desired)
-            or follow_wrench(mode, model, c.arm.joints.armature, &c.arm.limits, stop_time, dt,
-                             task.desired)):
+            or follow_wrench(mode, model, c.arm.joints.drives.armature, &c.arm.limits, stop_time,
+                             dt, task.desired)):
         task.desired[0] = NAN
     find_contact_effort(mode, contact)
 
@@ -158,7 +157,7 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
         return NULL
     if (not is_tracking(&c.machine)
             and update_inertia(&c.task.cartesian.law, c.arm.models.newest.model,
-                               c.arm.joints.armature, c.observer.q)):
+                               c.arm.joints.drives.armature, c.observer.q)):
         return NULL
     combine(&c.arm.models, c.observer.q, c.observer.qd, NULL, c.sent.bias)
     if added != NULL:

@@ -33,23 +33,12 @@ cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement
         sliding[i] = presliding(sliding[i], velocity[i], dt, displacement)
 
 
-cdef inline JointDrives drives_of(const JointSettings* joints) noexcept nogil:
-    """The drives that the settings tell of."""
-    cdef JointDrives drives
-    drives.armature, drives.viscous, drives.thinning = (
-        joints.armature, joints.viscous, joints.thinning)
-    drives.coulomb, drives.load = joints.coulomb, joints.load
-    drives.offset, drives.stiffness = joints.offset, joints.stiffness
-    return drives
-
-
 cdef inline void motion_torque(const Arm* arm, const double* desired, const double* sliding,
                                double* torque) noexcept nogil:
     """RNEA(q_d, qd_d, qdd_d) + drives(q_d, qd_d, qdd_d): the torque that a motion needs."""
-    cdef JointDrives drives = drives_of(&arm.joints)
     cdef Py_ssize_t n = arm.models.n
     combine(&arm.models, desired, desired + n, desired + 2 * n, torque)
-    add_drives(&drives, n, desired, desired + n, desired + 2 * n, sliding, torque)
+    add_drives(&arm.joints.drives, n, desired, desired + n, desired + 2 * n, sliding, torque)
 
 
 cdef inline void model_torque(const Arm* arm, const double* desired, const double* sliding,
@@ -68,11 +57,10 @@ cdef inline void model_torque(const Arm* arm, const double* desired, const doubl
 cdef inline void damped_gravity(const Arm* arm, const double* state, double share,
                                 double* torque) noexcept nogil:
     """g(q) - share * D qd: holds the arm up wherever it is; gravity compensation."""
-    cdef JointDrives drives = drives_of(&arm.joints)
     cdef Py_ssize_t n = arm.models.n
     gravity(&arm.models, state, torque)
     for i in range(n):
-        torque[i] += (standing_torque(&drives, i, state[i])
+        torque[i] += (standing_torque(&arm.joints.drives, i, state[i])
                       - share * arm.joints.damping[i] * state[n + i])
 
 
@@ -101,7 +89,7 @@ cdef inline void add_predicted_feedback(const Arm* arm, const double* state, con
     for i in range(n):
         error = desired[n + i] - state[n + i]
         applied[i] -= joints.p[i] * (desired[i] - state[i] + held * error) + joints.d[i] * error
-        diagonal[i] = joints.armature[i] + held * (joints.d[i] + held * joints.p[i])
+        diagonal[i] = joints.drives.armature[i] + held * (joints.d[i] + held * joints.p[i])
     if model.aba(model.self, state, still, applied, diagonal, gained):
         return                                                  # neither links nor armature: no
                                                                 # prediction
@@ -117,7 +105,6 @@ cdef inline void computed_torque(const Arm* arm, const double* state, const doub
     """RNEA(q, qd, a) + drives(q, qd_d, a), a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
     """
     cdef const JointSettings* joints = &arm.joints
-    cdef JointDrives drives = drives_of(joints)
     cdef double* acceleration = arm.models.scratch
     cdef Py_ssize_t n = arm.models.n
     for i in range(n):
@@ -126,7 +113,7 @@ cdef inline void computed_torque(const Arm* arm, const double* state, const doub
         acceleration[i] = (desired[2 * n + i]
                            + wanted / (1.0 + held * (joints.d[i] + held * joints.p[i])))
     combine(&arm.models, state, state + n, acceleration, torque)
-    add_drives(&drives, n, state, desired + n, acceleration, sliding, torque)
+    add_drives(&joints.drives, n, state, desired + n, acceleration, sliding, torque)
 
 
 cdef inline void law(const Arm* arm, const double* state, const double* desired,
@@ -201,18 +188,17 @@ cdef inline void dead_reckoning(const Arm* arm, const double* command, const dou
     cdef double* scratch = arm.models.scratch
     cdef double* applied = scratch
     cdef double* added_gravity = scratch + 3 * model.n
-    cdef JointDrives drives = drives_of(&arm.joints)
     cdef Py_ssize_t n = model.n
     cdef Py_ssize_t steps = max(<Py_ssize_t> (duration / RECKONING_STEP + 0.5), 1)
     cdef double h = duration / steps
     for k in range(steps):
         if arm.settings.hardware_adds_gravity:
             gravity(&arm.models, state, added_gravity)
-        take_standing(&drives, n, state, command, applied)
+        take_standing(&arm.joints.drives, n, state, command, applied)
         for i in range(n):
             applied[i] += contact[i]
             if arm.settings.hardware_adds_gravity:
                 applied[i] += added_gravity[i]
-        accelerate(model, &drives, state, state + n, applied, h, state + n, scratch + n)
+        accelerate(model, &arm.joints.drives, state, state + n, applied, h, state + n, scratch + n)
         for i in range(n):
             state[i] += h * state[n + i]

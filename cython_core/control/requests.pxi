@@ -73,15 +73,15 @@ cdef tuple joint_settings_names():
         "d": <size_t> &rows.d,
         "damping": <size_t> &rows.damping,
         "fault_damping": <size_t> &rows.fault_damping,
-        "coulomb": <size_t> &rows.coulomb,
-        "viscous": <size_t> &rows.viscous,
-        "offset": <size_t> &rows.offset,
-        "armature": <size_t> &rows.armature,
+        "coulomb": <size_t> &rows.drives.coulomb,
+        "viscous": <size_t> &rows.drives.viscous,
+        "offset": <size_t> &rows.drives.offset,
+        "armature": <size_t> &rows.drives.armature,
         "effort_limit": <size_t> &rows.effort_limit,
         "torque_rate": <size_t> &rows.torque_rate,
-        "load": <size_t> &rows.load,
-        "thinning": <size_t> &rows.thinning,
-        "stiffness": <size_t> &rows.stiffness,
+        "load": <size_t> &rows.drives.load,
+        "thinning": <size_t> &rows.drives.thinning,
+        "stiffness": <size_t> &rows.drives.stiffness,
     }
     cdef size_t first = <size_t> &rows
     every = range(first, first + sizeof(JointSettings), sizeof(double*))

@@ -1,6 +1,8 @@
 # Everything about the controller that may change while it runs; requests.pxi fills it from
 # featherstone_ros.control.Settings, which has checked the values and says what each means.
 
+from joint_drives cimport JointDrives
+
 cpdef enum Leads:
     LEADS_NOTHING, LEADS_JOINTS, LEADS_END_EFFECTOR
 
@@ -42,15 +44,9 @@ cdef struct JointSettings:   # (n,) each: rows of one array, which requests.pxi 
     double* d
     double* damping
     double* fault_damping
-    double* coulomb
-    double* viscous
-    double* offset
-    double* armature
     double* effort_limit
     double* torque_rate
-    double* load
-    double* thinning
-    double* stiffness
+    JointDrives drives
 
 cdef struct JointLimits:     # (n,) each, +-inf where there is none
     double* lower

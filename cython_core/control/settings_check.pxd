@@ -10,11 +10,11 @@ from control.controller_state cimport Controller, answers_states, is_open_loop, 
 from control.events cimport (GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Reason, Refusal,
                              because)
 from control.impedance_state cimport ImpedanceChange
-from control.laws cimport drives_of, law
+from control.laws cimport law
 from control.phases cimport FLOATING
 from control.settings cimport LEADS_END_EFFECTOR, JointSettings, Settings
 from dynamics_interface cimport DynamicsInterface
-from joint_drives cimport JointDrives, standing_torque
+from joint_drives cimport standing_torque
 
 cdef struct SettingsChange:
     Settings settings
@@ -35,13 +35,12 @@ cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
     included; friction would help. acceleration: (n,) scratch.
     """
     cdef const double* qd = state + model.n
-    cdef JointDrives drives = drives_of(joints)
     for i in range(model.n):
         acceleration[i] = -qd[i] / stop_time
     model.rnea(model.self, state, qd, acceleration, effort)
     for i in range(model.n):
-        effort[i] += (joints.armature[i] * acceleration[i]
-                      + standing_torque(&drives, i, state[i]))
+        effort[i] += (joints.drives.armature[i] * acceleration[i]
+                      + standing_torque(&joints.drives, i, state[i]))
 
 
 cdef inline Refusal conflict(const Controller* c, const Settings* settings) noexcept nogil:

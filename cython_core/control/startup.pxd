@@ -10,7 +10,6 @@ from control.controller_state cimport Controller, note
 from control.events cimport (CAUSE_CANNOT_HOLD, CAUSE_DISPUTED, CAUSE_OUTSIDE, NOTE_OUTSIDE,
                              NO_CAUSE, Reason, because)
 from control.fault_bounds cimport BEYOND_GRAVITY, LIMIT_SLACK
-from control.laws cimport drives_of
 from control.motion cimport any_nonzero
 from control.phase_changes cimport respond, take_over
 from control.phases cimport WAITING
@@ -18,7 +17,7 @@ from control.position_governor cimport start_positions, start_servos
 from control.settings cimport JointLimits
 from control.state_observer cimport forget
 from control.torque_governor cimport start_from
-from joint_drives cimport JointDrives, standing_torque
+from joint_drives cimport standing_torque
 
 
 cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:
@@ -69,8 +68,7 @@ cdef inline const double* holding_effort(const Controller* c, const double* effo
 
 cdef inline double standing_effort(const Controller* c, Py_ssize_t i) noexcept nogil:
     """What holds a joint where it is measured: ``gravity_torque``, spring and offset."""
-    cdef JointDrives drives = drives_of(&c.arm.joints)
-    return c.sent.gravity_torque[i] + standing_torque(&drives, i, c.observer.q[i])
+    return c.sent.gravity_torque[i] + standing_torque(&c.arm.joints.drives, i, c.observer.q[i])
 
 
 cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:

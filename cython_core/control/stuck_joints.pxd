@@ -22,7 +22,7 @@ from libc.string cimport memcpy, memset
 
 from control.arm cimport Arm, accelerates, combine, drives_end_effector, feeds_forward, gravity
 from control.fault_bounds cimport REPEAT_TIME, STANDING_SPEED
-from control.laws cimport STICKING_SPEED, accelerate, drives_of
+from control.laws cimport STICKING_SPEED, accelerate
 from control.settings cimport JointLimits, JointSettings
 from control.state_observer cimport Observer, common, unseen
 from joint_drives cimport JointDrives
@@ -90,15 +90,15 @@ cdef inline void feedback_efforts(const Arm* arm, const double* q, const double*
         if accelerates(arm):
             combine(&arm.models, q, NULL, row, total)
             for i in range(n):
-                row[i] = joints.armature[i] * row[i] + total[i] - weight[i]
+                row[i] = joints.drives.armature[i] * row[i] + total[i] - weight[i]
         for i in range(n):
             row[i] = min(max(row[i], -joints.effort_limit[i]), joints.effort_limit[i])
 
 
 cdef inline double max_stiction(const JointSettings* joints, Py_ssize_t i) noexcept nogil:
     cdef double limit = min(joints.effort_limit[i], VAST)
-    if joints.coulomb[i] > 0.0:
-        return MAX_STICTION * joints.coulomb[i] + STICTION_SHARE * limit
+    if joints.drives.coulomb[i] > 0.0:
+        return MAX_STICTION * joints.drives.coulomb[i] + STICTION_SHARE * limit
     return UNKNOWN_STICTION * limit
 
 
@@ -150,7 +150,7 @@ cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef Py_ssize_t n = s.n
     for i in range(n):
         moves = s.begins or o.reset or is_seen_to_move(o, i)
-        s.inertia[i] = VAST if moves else arm.joints.armature[i]
+        s.inertia[i] = VAST if moves else arm.joints.drives.armature[i]
         braked[i] = 0.5 * dt if s.moved[i] else 0.0
         if moves or s.moved[i]:
             begin_watch(s, arm, o, desired, push, i)
@@ -167,7 +167,7 @@ cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
 cdef inline bint is_pushed(const StuckJoints* s, const JointSettings* joints) noexcept nogil:
     """Whether any joint that is not seen to move is pushed beyond its friction, or moves unseen."""
     for i in range(s.n):
-        if not s.moved[i] and (fabs(s.change[i]) > joints.coulomb[i]
+        if not s.moved[i] and (fabs(s.change[i]) > joints.drives.coulomb[i]
                                or fabs(s.lower_bound[s.n + i]) > STICKING_SPEED
                                or fabs(s.expected[s.n + i]) > STICKING_SPEED):
             return True
@@ -183,8 +183,8 @@ cdef inline void find_friction(StuckJoints* s, const Arm* arm,
     for i in range(s.n):
         borne = 0.0
         if feeds_forward(arm):
-            borne = joints.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
-        s.friction[i] = joints.coulomb[i] - borne
+            borne = joints.drives.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
+        s.friction[i] = joints.drives.coulomb[i] - borne
         s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
 
 
@@ -195,7 +195,7 @@ cdef inline void driving_effort(const Arm* arm, const double* q, const double* d
     if feeds_forward(arm):
         combine(&arm.models, q, NULL, desired + 2 * arm.models.n, effort)
         for i in range(arm.models.n):
-            effort[i] += arm.joints.armature[i] * desired[2 * arm.models.n + i] - weight[i]
+            effort[i] += arm.joints.drives.armature[i] * desired[2 * arm.models.n + i] - weight[i]
 
 
 cdef inline double least_push(const StuckJoints* s, const double* push, double driving,
@@ -243,7 +243,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     cdef double* scratch = s.scratch + 4 * s.n
     cdef double* braked = s.scratch + 8 * s.n
     cdef double* driving = s.scratch + 9 * s.n
-    cdef JointDrives known = drives_of(&arm.joints), worst = known
+    cdef JointDrives known = arm.joints.drives, worst = known
     cdef Py_ssize_t n = s.n, steps = <Py_ssize_t> (dt / MAX_STEP) + 1
     cdef double h = dt / steps
     if drives_end_effector(arm):
