@@ -206,8 +206,8 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
             sent.torque[i] = torque[i] - sent.gravity_torque[i]
         added, torque = sent.gravity_torque, sent.torque
     sent.leaves_end_effector &= transfer_left(&sent.governor) > 0.0
-    if not (is_tracking(&c.machine) or is_open_loop(&c.machine)):
-        push_no_further(&sent.governor, c.observer.qd)
+    if not (sent.governor.begins or is_tracking(&c.machine) or is_open_loop(&c.machine)):
+        push_no_further(&sent.governor, c.observer.qd)          # no feedback would end the motion
     if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt,
                   max(c.arm.settings.command_period, LONGEST_STEP)):
         return False

@@ -78,7 +78,7 @@ cdef inline double limited(double acceleration, double qd, double limit, double 
                            double reaction) noexcept nogil:
     """A joint's acceleration, as far as its speed limit allows."""
     return clamp(acceleration, -acceleration_left(limit + qd, jerk, reaction),
-                  acceleration_left(limit - qd, jerk, reaction))
+                 acceleration_left(limit - qd, jerk, reaction))
 
 
 cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed, Py_ssize_t n,
@@ -183,9 +183,8 @@ cdef inline void note_feedback(Governor* g, Py_ssize_t i, double torque, bint st
 
 
 cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
-    """Let the transfer give up soon what drives joints further at these velocities (n,).
-
-    It may be what caused this motion, and without feedback nothing else would end that.
+    """Let a transfer leave out what drives joints further at these velocities (n,): all of it as it
+    begins, since that may be what caused this motion; later, within ``GIVEN_UP``.
     """
     for i in range(g.n):
         g.moving[i] = qd[i] if fabs(qd[i]) > STANDING_SPEED else 0.0
@@ -217,9 +216,12 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
 
 
 cdef inline void take_difference(Governor* g) noexcept nogil:
-    """Store the last command, but for its noise, minus what is asked for."""
+    """Store the last command, but for its noise, minus what is asked for; see ``push_no_further``.
+    """
     for i in range(g.n):
         g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
+        if g.difference[i] * g.moving[i] > 0.0:
+            g.difference[i] = 0.0
     g.begins, g.transferring = False, True
 
 
@@ -243,7 +245,8 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
     for i in range(g.n):
         if g.difference[i] * g.moving[i] > 0.0:
             g.difference[i] *= GIVEN_UP / (GIVEN_UP + dt)
-        g.wanted[i] = g.command[i] - g.noise[i] if repeats else g.asked[i]
+        g.wanted[i] = (g.command[i] - g.noise[i] if repeats and g.difference[i] != 0.0
+                       else g.asked[i])
         if weight != 0.0:  # 0 times a difference that has overflowed would be NaN
             g.wanted[i] += weight * g.difference[i]
     if repeats:
