@@ -169,7 +169,7 @@ SAID = {
 
 
 def with_drives(extension, arm=URDF):
-    return (arm or geared_arm()).replace("</robot>", f"{extension}</robot>")
+    return arm.replace("</robot>", f"{extension}</robot>")
 
 
 @pytest.mark.parametrize(("extension", "expected"), SAID.values(), ids=SAID)

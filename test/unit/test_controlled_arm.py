@@ -213,7 +213,11 @@ def test_a_joint_whose_drive_is_told_positions_has_neither_gains_nor_damping():
 def settings_of(**changes):
     """Return what an arm is made of as it is used, its parameters' names with __ for dots."""
     parameters = {name.replace("__", "."): value for name, value in changes.items()}
-    return ControlledArm.of(URDF, parameters).settings
+    try:
+        arm = ControlledArm.of(URDF, parameters)
+    except ValueError as error:
+        raise AssertionError("refused where it is made") from error
+    return arm.settings
 
 
 SERVO = {"drives__elbow__command": "position", "drives__elbow__stiffness": 1.0}

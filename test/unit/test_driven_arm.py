@@ -1,6 +1,7 @@
 """Simulated drives in their own units, and the border of a controller in plain Python to them."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -197,6 +198,15 @@ def test_a_bus_that_no_loop_asks_sends_nothing():
     with pytest.raises(ValueError, match="told is None, expected the command of a ClosedLoop"):
         bus.write(0.0, Command(np.ones(1)))
     assert not wire.sent and not bus.binding
+
+
+def test_what_has_cut_commands_is_told_until_time_goes_on():
+    model = replace(LIFT, lower=START)  # where its torque leads it beyond
+    bus = DriveBus(model, units("position"), Wire())
+    held = ControlledArm.of(model, {"output": "joint_state", "gains.period": PERIOD})
+    ClosedLoop(held, bus).advance(0.5)
+    told = bus.binding
+    assert told["lift"].startswith("the joint's position limit cut ") and bus.binding == told
 
 
 def test_a_current_that_a_motor_bears_for_a_time_is_told():

@@ -214,6 +214,7 @@ REFUSED = [
     (lambda t, q, qd, tau: (t, q, qd, None), [], "no effort of shoulder, elbow"),
     (lambda t, q, qd, tau: (t, q, qd, 0 * tau), [], "effort is 0 throughout"),
     (lambda t, q, qd, tau: (t, STILL, STILL, tau), [], "standstill.* rad/s"),
+    (lambda *arm: arm, ["--joints", "elbow", "wrist"], "no joint wrist in the bag; bag: shoulder"),
     (lambda *arm: arm, ["--filter-hz", "120"], "the recording has 200"),
 ]
 

@@ -89,6 +89,8 @@ def test_every_cause_and_refusal_has_a_text():
     assert set(CAUSES) == set(Cause)
     assert set(reasons.REFUSALS) == set(Refusal)
     assert set(reasons.REJECTIONS) == set(Rejection)
+    assert "not motions of the joints" in reasons.REFUSALS[Refusal.FOLLOWS_POSES]
+    assert "and admittance only" in reasons.REFUSALS[Refusal.FOLLOWS_NO_POSES]
 
 
 def test_every_action_has_its_event_and_every_class_is_one_of_the_fault_model():
