@@ -164,9 +164,10 @@ def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(
     }
     times = {"blend_time": blend_time, "decay_time": decay_time}
     played = play(Scene(robot, ask, 4.0, parameters=times))
-    after = played.since(let_go)
     speed = np.abs(played.qd / load(robot).model.velocity_limit)
-    assert speed[after].max() < 1.2 * speed[: after.start].max()
+    for at, most in ((let_go, 1.2), (let_go + 0.05, 1.05)):  # it may still drive it for .02 s
+        after = played.since(at)
+        assert speed[after].max() < most * speed[: after.start].max()
     assert played.loop.controller.phase is phase
 
 
