@@ -177,7 +177,6 @@ KEEPERS = {
     },
     "twin's command": lambda x: Twin(PANDA, SimulatorSettings()).command(np.full(7, x), 0.0),
     "law's velocity": lambda x: started_law().torque(Q, np.full(7, x), 0.001),
-    "shadow's state": lambda x: Shadow(PANDA, ShadowSettings()).update(1, Q, np.full(7, x), Q),
     "shadow": lambda x: ShadowSettings(max_gap=x),
     **{
         f"shadow's {name}": lambda x, name=name: Shadow(

@@ -107,6 +107,8 @@ def test_prediction_takes_commands_while_they_are_fresh():
     shadow.command(np.full(7, MAX_PLAUSIBLE))
     with pytest.raises(ValueError, match=r"command of panda_joint1 .*at most 1e\+06"):
         shadow.command(np.full(7, np.nextafter(MAX_PLAUSIBLE, np.inf)))
+    with pytest.raises(ValueError, match="command has 2 values, expected 7"):
+        shadow.command([1.0, 2.0])
 
 
 # Effort contracts.
@@ -255,6 +257,22 @@ def test_five_percent_of_mass_do_not_break_a_contract(contract):
 
 
 # Joint states as they come.
+
+
+@pytest.mark.parametrize(
+    ("what", "index", "value"),
+    [("position", 1, np.nan), ("velocity", 2, np.inf), ("effort", 3, 1e300)],
+)
+def test_absurd_figures_are_refused_by_name_and_change_nothing(swing, what, index, value):
+    shadow, clean = (Shadow(MODEL, settings_for(PANDA)) for _ in range(2))
+    bad = list(swing[3])
+    bad[index] = np.where(np.arange(7) == 2, value, bad[index])
+    follow(shadow, swing[:3])
+    with pytest.raises(ValueError, match=f"{what} of panda_joint3 is"):
+        shadow.update(nanoseconds(bad[0]), *bad[1:])
+    after = follow(shadow, swing[4:10])[-1]
+    expected = follow(clean, swing[:3] + swing[4:10])[-1]
+    assert_array_equal(after.residual.torque, expected.residual.torque)
 
 
 def test_nothing_that_comes_out_is_ever_nan():
