@@ -34,7 +34,11 @@ def lines(found: Payload) -> list[str]:
             "the URDF not mounted?"
         )
     elif not found.significant:
-        text.append("The data show no load beyond what errors of the arm's own model may cause.")
+        text.append(
+            "The data show no load beyond what noise and errors of the arm's own model may cause: "
+            f"{found.free_mass:.3f} ± {2 * found.free_deviation:.3f} kg by them alone; a longer "
+            "motion tells more."
+        )
     return text
 
 
