@@ -41,7 +41,7 @@ def start(ros: Ros) -> None:
         ros,
         PANDA.text,
         pace=4.0,
-        twin={**WITHOUT_FRICTION, **noise, "rate": 100.0},
+        twin={**WITHOUT_FRICTION, **noise, "rate": 200.0},
         controller=PANDA.parameters["feedforward_controller"],
         states=ARM,
     )
