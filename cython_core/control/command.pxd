@@ -26,8 +26,8 @@ from control.state_clock cimport StateClock, is_overdue
 from control.state_observer cimport Observer, common, max_speed_share
 from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
-from control.torque_governor cimport (Governor, SpeedLimit, begin_transfer, govern, note_feedback,
-                                      push_no_further, transfer_left)
+from control.torque_governor cimport (LASTING, Governor, SpeedLimit, begin_transfer, govern,
+                                      note_feedback, push_no_further, transfer_left)
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport add_drives
 from smooth_friction cimport after_motion, dry_torque, presliding
@@ -207,7 +207,8 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
         added, torque = sent.gravity_torque, sent.torque
     sent.leaves_end_effector &= transfer_left(&sent.governor) > 0.0
     if not (sent.governor.begins or is_tracking(&c.machine) or is_open_loop(&c.machine)):
-        push_no_further(&sent.governor, c.observer.qd)          # no feedback would end the motion
+        # no feedback would end the motion
+        push_no_further(&sent.governor, c.observer.qd, dt / (dt + LASTING))
     if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt,
                   max(c.arm.settings.command_period, LONGEST_STEP)):
         return False

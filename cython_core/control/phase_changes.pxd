@@ -58,7 +58,7 @@ cdef inline void hold_from(Task* task, Governor* governor, StuckJoints* stuck, c
     if leads_end_effector(&c.arm):
         begin_mode(&task.cartesian, c.arm.models.newest.model, q, qd, stop_time)
     begin_transfer(governor, c.arm.settings.blend_time)
-    push_no_further(governor, qd)
+    push_no_further(governor, qd, 1.0)
 
 
 cdef inline void hold_present_state(Task* task, Governor* governor, StuckJoints* stuck,

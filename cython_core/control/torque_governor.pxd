@@ -41,6 +41,7 @@ cdef extern from *:
     #define REACTION (0.01)
     #define STEADY (0.1)
     #define GIVEN_UP (0.02)
+    #define LASTING (0.03)
     """
     const double SPEED_SHARE     # of the speed limit that is v: other forces on the arm are not
                                  # known
@@ -48,6 +49,8 @@ cdef extern from *:
     const double STEADY          # [s] over which feedback has a mean: encoders whose step asks for
                                  # much have the torque flicker
     const double GIVEN_UP        # [s] in which a transfer gives up what drives a joint further
+    const double LASTING         # [s] over which the velocity of such a motion has a mean: noise is
+                                 # none
 
 cdef struct SpeedLimit:
     const double* speed      # (n,) limits [rad/s, m/s]; inf: none
@@ -121,7 +124,7 @@ cdef struct Governor:
     double* difference       # (n,) last command minus what was asked for, as a transfer began
     double* feedback         # (2, n) mean of what errors ask for, that of what is left, and
     double* noise            # by how much the last command was beside that
-    double* moving           # (n,) velocities that the difference must not increase; 0: no bound
+    double* moving           # (n,) velocities that the difference must not increase
     double* wanted           # (n,) what is asked for, plus what is left of the difference
     TorqueRange allowed
     bint transferring
@@ -182,12 +185,19 @@ cdef inline void note_feedback(Governor* g, Py_ssize_t i, double torque, bint st
     g.noise[i] = torque - mean[0] - mean[g.n] if stands else 0.0
 
 
-cdef inline void push_no_further(Governor* g, const double* qd) noexcept nogil:
+cdef inline void push_no_further(Governor* g, const double* qd, double share) noexcept nogil:
     """Let a transfer leave out what drives joints further at these velocities (n,): all of it as it
     begins, since that may be what caused this motion; later, within ``GIVEN_UP``.
+
+    share: of these in a mean of all velocities since the transfer was asked for.
     """
     for i in range(g.n):
-        g.moving[i] = qd[i] if fabs(qd[i]) > STANDING_SPEED else 0.0
+        g.moving[i] += share * (qd[i] - g.moving[i])
+
+
+cdef inline bint drives_further(const Governor* g, Py_ssize_t i) noexcept nogil:
+    """Whether the difference does that; a joint that stands has none."""
+    return fabs(g.moving[i]) > STANDING_SPEED and g.difference[i] * g.moving[i] > 0.0
 
 
 cdef inline bint is_missed(const Governor* g, const double* qd) noexcept nogil:
@@ -220,7 +230,7 @@ cdef inline void take_difference(Governor* g) noexcept nogil:
     """
     for i in range(g.n):
         g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
-        if g.difference[i] * g.moving[i] > 0.0:
+        if drives_further(g, i):
             g.difference[i] = 0.0
     g.begins, g.transferring = False, True
 
@@ -243,7 +253,7 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
     if repeats:
         take_difference(g)
     for i in range(g.n):
-        if g.difference[i] * g.moving[i] > 0.0:
+        if drives_further(g, i):
             g.difference[i] *= GIVEN_UP / (GIVEN_UP + dt)
         g.wanted[i] = (g.command[i] - g.noise[i] if repeats and g.difference[i] != 0.0
                        else g.asked[i])

@@ -87,7 +87,7 @@ cdef class TorqueGovernor:
         """
         begin_transfer(&self.its, duration)
         if velocity is not None:
-            push_no_further(&self.its, numbers(velocity, self.its.n, "velocity"))
+            push_no_further(&self.its, numbers(velocity, self.its.n, "velocity"), 1.0)
 
     def govern(self, cnp.ndarray asked not None, double dt, added=None, motion=None):
         """The next command (n,), or None, with nothing changed, if ``asked`` is not finite.

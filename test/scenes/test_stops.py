@@ -171,6 +171,21 @@ def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(
     assert played.loop.controller.phase is phase
 
 
+def test_noise_takes_no_unknown_load_from_the_gravity_hold():
+    """A velocity of one state has the wrong sign as often as not: it sank by .18 rad."""
+    random = np.random.default_rng(0)
+
+    def noisy(state):
+        q = state.q + 1e-3 * random.standard_normal(6)
+        return state._replace(q=q, qd=np.full(6, np.nan))
+
+    load = {"payload.mass": 4.0, "payload.link": "tool0"}
+    slow = {"decay_time": 3.0}
+    played = play(Scene("ur5e", {1.0: fall_back}, 2.0, parameters=slow, twin=load, state=noisy))
+    held = played.q[played.since(1.0)]
+    assert np.abs(held - held[0]).max() < 0.01
+
+
 def test_a_fault_on_the_way_out_ends_the_feedback_after_a_gap_too():
     """It swings up, as commands come 40 ms late: with it 7 times the fastest speed, and no end."""
     noise = np.random.default_rng(1)
