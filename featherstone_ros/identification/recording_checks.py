@@ -145,7 +145,9 @@ def efforts_beyond_limits(model: Model, recordings: Sequence[Recording]) -> str:
     beyond = ", ".join(
         f"{effort.max():.4g} in {name} (limit {limit:g})"
         for name, effort, limit in zip(model.joint_names, every, model.effort_limit, strict=True)
-        if limit > 0.0 and (effort > TOO_STRONG * limit).mean() > SATURATED
+        if limit > 0.0
+        and not is_constant(effort)
+        and (effort > TOO_STRONG * limit).mean() > SATURATED
     )
     unit = "another unit, or motor currents (drives.<joint>.effort: current)?"
     return beyond and f"Efforts come to {beyond}: {unit}"
@@ -287,7 +289,7 @@ def telling(lines: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except IdentificationError as error:
-        end = "" if str(error).endswith(("?", ".")) else "."
+        end = "" if not lines or str(error).endswith(("?", ".")) else "."
         raise IdentificationError(f"{error}{end} {'. '.join(lines)}".rstrip()) from None
 
 
