@@ -92,11 +92,12 @@ def gaps(time: Sequence[float]) -> list[str]:
     """Say when no joint states have come, by the stamps (N,) of those that have [s]."""
     stamps = np.unique(time)
     steps = np.diff(stamps)
+    longest = pause(steps) if len(steps) else 0.0
     return [
         f"[bold yellow]No joint states for {step:.3g} s, from {at - stamps[0]:.3f} s on: there the "
         "motion is a guess[/]"
         for at, step in zip(stamps[:-1], steps, strict=True)
-        if step > pause(steps)
+        if step > longest
     ]
 
 
