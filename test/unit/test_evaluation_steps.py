@@ -391,8 +391,8 @@ def test_smooth_extremes_are_not_clipped():
     assert "at -6, 6" in text
 
 
-@pytest.mark.parametrize("value", [0.5, 99.0])  # within its limit, and at it
-def test_an_effort_that_never_changes_is_not_said_to_be_clipped(value):
+@pytest.mark.parametrize("value", [0.5, 99.0, 1e4])  # within its limit, at it, beyond it
+def test_an_effort_that_never_changes_is_not_judged(value):
     motion = moving(np.arange(1500) * 0.01)
     motion.effort[:] = np.column_stack([np.sin(3 * motion.time), np.full(1500, value)])
     assert not clipped_efforts(NAMES, [motion])
