@@ -169,7 +169,6 @@ cdef inline void shift_transfer(Governor* g, const double* step, double duration
     for i in range(g.n):
         g.difference[i] = (weight * g.difference[i] if weight != 0.0 else 0.0) - step[i]
     g.transferring, g.duration, g.elapsed = True, duration, 0.0
-    memset(g.moving, 0, g.n * sizeof(double))
 
 
 cdef inline void note_feedback(Governor* g, Py_ssize_t i, double torque, bint stands,
@@ -189,7 +188,7 @@ cdef inline void push_no_further(Governor* g, const double* qd, double share) no
     """Let a transfer leave out what drives joints further at these velocities (n,): all of it as it
     begins, since that may be what caused this motion; later, within ``GIVEN_UP``.
 
-    share: of these in a mean of all velocities since the transfer was asked for.
+    share: of these in a mean of all since then.
     """
     for i in range(g.n):
         g.moving[i] += share * (qd[i] - g.moving[i])
@@ -232,6 +231,7 @@ cdef inline void take_difference(Governor* g) noexcept nogil:
         g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
         if drives_further(g, i):
             g.difference[i] = 0.0
+    memset(g.moving, 0, g.n * sizeof(double))
     g.begins, g.transferring = False, True
 
 
