@@ -160,7 +160,7 @@ def test_the_status_says_whether_what_is_written_is_followed(
     file.write_text(f"/**:\n  ros__parameters:\n    path_tolerance: {tolerance}\n")
     command = ["excite", "--urdf", str(example_robot("so101")), "--duration", "10"]
     command += ["--parameters", str(file), "--output", str(tmp_path / "e.yaml")]
-    said = tool(*command, status=code).out
+    said = tool(*command, status=code)
     assert ("it does not follow: joint " in said) == bool(code)
     assert "the gains are too low: joint " in said and "set at least gains." in said
 
