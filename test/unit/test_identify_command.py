@@ -161,7 +161,7 @@ def test_what_identifies_nothing_gets_a_verdict(case, truth, tmp_path, tool):
     spoil, words = HOPELESS[case]
     bag = known_arm.save(tmp_path / "arm.npz", spoil(known_arm.record(truth, duration=15.0)))
     command = ["identify", bag, "--urdf", "ur5e", "--output", str(tmp_path / "o.urdf")]
-    assert words in tool(*command, status=1).err.partition("featherstone-ros identify: ")[2]
+    assert words in tool(*command, status=1).partition("featherstone-ros identify: ")[2]
     assert not (tmp_path / "o.urdf").exists()
 
 
@@ -169,7 +169,7 @@ def test_a_description_is_not_overwritten(result, tmp_path, tool):
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(known_arm.URDF.read_text())
     command = ["identify", result["bag"], "--urdf", str(urdf), "--output", str(urdf)]
-    assert "choose another name" in tool(*command, status=1).err
+    assert "choose another name" in tool(*command, status=1)
 
 
 def test_the_picture_is_legible(result):
