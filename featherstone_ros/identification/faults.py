@@ -383,7 +383,7 @@ def _gains(names: Sequence[str], found: Posterior, width: float) -> list[str]:
     is_free = [any(k in group for group in found.hypothesis.gains) for k in range(len(names))]
     those = [k for k in range(len(names)) if is_free[k] and wrong[k] and relative[k] < VAGUE]
     if found.hypothesis.gains == (tuple(range(len(names))),):
-        if ANOTHER_UNIT[0] < gains[0] < ANOTHER_UNIT[1] or not those:
+        if ANOTHER_UNIT[0] < gains[0] < ANOTHER_UNIT[1] or not wrong[0]:
             return []
         return [
             f"The measured torque is {gains[0]:.2g} ± {gains[0] * relative[0]:.1g} times that of "
