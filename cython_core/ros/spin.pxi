@@ -267,7 +267,8 @@ cdef void spin(Loop* loop) noexcept nogil:
             follow(&loop.time, not loop.time.simulated)
         if takes_at_once(loop) or is_due(loop, now):
             take_all(loop)
-        handle_requests(loop)
+        else:
+            handle_requests(loop)
         handle_tick(loop, 0 if takes_at_once(loop) else now)
         if now - loop.last_poll >= POLL_PERIOD // 2:
             take_unnoticed(loop, now)
@@ -315,13 +316,14 @@ cdef void take_unnoticed(Loop* loop, int64_t now) noexcept nogil:
 
 cdef void take_all(Loop* loop) noexcept nogil:
     """Pass all waiting messages to the cycle; last those of the first topic, which it answers: what
-    was published before them counts. So they are counted first: with one that comes only now, what
-    was published before it may not have been seen.
+    was published, or asked for, before them counts. So they are counted first: with one that comes
+    only now, what came before it may not have been seen.
     """
     cdef uint32_t taken
     for i in range(loop.topic_count):
         topic = &loop.topics[i]
         topic.counted = exchange32(&topic.waiting, 0, IN_ONE_ORDER)
+    handle_requests(loop)
     for i in reversed(range(loop.topic_count)):
         topic, taken = &loop.topics[i], 0
         while taken < min(topic.counted, <uint32_t> MAX_AT_ONCE) and take(loop, i):

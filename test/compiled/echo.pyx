@@ -17,7 +17,7 @@ cdef extern from "<time.h>" nogil:
     int clock_nanosleep(int clock, int flags, const timespec* until, timespec* left) noexcept
     enum: TIMER_ABSTIME
 
-cdef enum: FIRST = 8        # messages whose inputs are noted
+cdef enum: FIRST = 8        # calls that are noted
 
 cdef struct Echo:
     Cycle cycle
@@ -30,7 +30,14 @@ cdef struct Echo:
     int64_t rest             # from a request to stop until it is safe to end [ns]
     int64_t stop_at
     uint64_t messages, ticks, requests
-    int[FIRST] inputs        # of the first messages
+    int[FIRST] calls         # the first: a message's input, or -1: a request
+    int noted
+
+
+cdef void note_call(Echo* echo, int call) noexcept nogil:
+    if echo.noted < FIRST:
+        echo.calls[echo.noted] = call
+        echo.noted += 1
 
 
 cdef void echo_answer(Echo* echo, Output* output) noexcept nogil:
@@ -45,8 +52,7 @@ cdef void echo_answer(Echo* echo, Output* output) noexcept nogil:
 cdef void echo_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
                        Output* output) noexcept nogil:
     cdef Echo* echo = <Echo*> self
-    if echo.messages < FIRST:
-        echo.inputs[echo.messages] = input
+    note_call(echo, input)
     echo.messages += 1
     if echo.period == 0 and echo.size in (0, incoming.size):
         echo_answer(echo, output)
@@ -59,6 +65,7 @@ cdef void echo_request(void* self, Request* request, int64_t now, Output* output
     if request.kind == STOP_REQUESTED:
         echo.stop_at = now + echo.rest
         return
+    note_call(echo, -1)
     echo.requests += 1
     request.answer = <int32_t> echo.requests
     memset(&record, 0, sizeof(record))
@@ -130,9 +137,14 @@ cdef class EchoCycle:
         return self.echo.messages
 
     @property
-    def inputs(self):
-        """By which inputs the first eight messages have come, in that order."""
-        return [self.echo.inputs[k] for k in range(<int> min(self.echo.messages, FIRST))]
+    def calls(self):
+        """What the first eight calls were, in that order: a message's input, or -1: a request."""
+        return [self.echo.calls[k] for k in range(self.echo.noted)]
+
+    @property
+    def ticks(self):
+        """Number of ticks that have begun so far."""
+        return self.echo.ticks
 
     @property
     def requests(self):
