@@ -74,7 +74,7 @@ class Reason(NamedTuple):
         if isinstance(self.code, Rejection):
             text = REJECTIONS[self.code]
             bound = ", bound {bound:.4g}" if self.code is not Rejection.NOT_FINITE else ""
-            text += f": joint {{joint!r}}, {{found:.4g}}{bound}" if self.joint >= 0 else ""
+            text += f": joint {{joint!r}}, {{found:.4g}}{bound}" if text and self.joint >= 0 else ""
         else:
             text = CAUSES[self.code].text if isinstance(self.code, Cause) else REFUSALS[self.code]
         return text.format(

@@ -175,7 +175,10 @@ def test_a_set_point_is_near_what_is_asked_for(share, sign, answer):
     ],
 )
 def test_a_state_that_is_not_believed_is_told_of_with_its_figures(step, velocity, words):
-    bench = Bench().start()
+    bench = Bench()
+    assert bench.controller.rejection == ""  # no state has come yet
+    bench.start()
+    assert bench.controller.rejection == ""
     q, qd = bench.compiled.q, np.array([0.0, velocity])
     q[1] += step
     command = bench.controller.accept_state(bench.now + PERIOD, q, qd)
