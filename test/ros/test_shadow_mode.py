@@ -14,6 +14,7 @@ from support import (  # skips this module where ROS is missing
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
@@ -78,14 +79,15 @@ def test_hidden_wrench_on_an_arm_at_rest_is_found(ros):
     gains = {f"observer_gain.{joint}": GAIN for joint in PANDA.model.joint_names}
     start_shadow(ros, PANDA.text, **MODEL_FIGURES, **gains, wrench_link="panda_link7")
     said = outputs(ros, "wrench", "contact")
+    arm = ros.publisher(JointState, "/joint_states")
     dynamics = fr.Dynamics(PANDA.model)
-    last = publish_at_rest(ros, dynamics.gravity(READY), 1.2, until=lambda: said["contact"])
+    last = publish_at_rest(ros, arm, dynamics.gravity(READY), 1.2, until=lambda: said["contact"])
     ros.status(**{"effort contract": "as torque fits at rest"})
     assert not any(message.data for message in said["contact"])
     said["wrench"].clear()
     held = dynamics.rnea(READY, np.zeros(7), np.zeros(7), {"panda_link7": WRENCH})
     publish_at_rest(
-        *(ros, held, 0.5, last + 0.02),
+        *(ros, arm, held, 0.5, last + 0.02),
         until=lambda: said["wrench"] and abs(share_of(said["wrench"][-1]) - 1.0) < 0.05,
     )
     assert {message.header.frame_id for message in said["wrench"]} == {"panda_link7"}
@@ -98,18 +100,20 @@ def test_another_effort_contract_is_reported_loudly(ros):
     names = [f"drives.{joint}.effort" for joint in PANDA.model.joint_names]
     hidden = dict.fromkeys(names, "torque_without_gravity")
     node = start_shadow(ros, PANDA.text, **MODEL_FIGURES, **hidden)
-    publish_at_rest(ros, gravity, 1.2)
+    arm = ros.publisher(JointState, "/joint_states")
+    publish_at_rest(ros, arm, gravity, 1.2)
     broken = "effort is torque_without_gravity, but at rest the effort fits torque"
     ros.status(broken, level=DiagnosticStatus.ERROR)
     node.wait_for_output("but at rest the effort fits torque")
     assert "ERROR" in node.output
     assert ros.set_parameters(SHADOW, dict.fromkeys(names, "torque"))[0].successful
-    publish_at_rest(ros, gravity, 1.2, start=10.0)
+    publish_at_rest(ros, arm, gravity, 1.2, start=10.0)
     ros.status(**{"effort contract": "as torque fits"})
 
 
 def publish_at_rest(
     ros: Ros,
+    arm: Publisher,
     effort: np.ndarray,
     duration: float,
     start: float = 1.0,
@@ -119,7 +123,6 @@ def publish_at_rest(
 
     until: Go on until this, too: a shadow publishes nothing before it knows of listeners.
     """
-    arm = ros.publisher(JointState, "/joint_states")
     message = JointState(name=PANDA.model.joint_names, position=READY, effort=effort)
     message.velocity = np.zeros(7)
     stamps = itertools.count(round(start * NANOSECONDS), 20_000_000)
@@ -138,9 +141,9 @@ def publish_at_rest(
 def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
     node = start_shadow(ros, PANDA.text, **MODEL_FIGURES)
     said = outputs(ros)
-    gravity = fr.Dynamics(PANDA.model).gravity(READY)
-    last = publish_at_rest(ros, gravity, 1.0, until=lambda: len(said["residual"]) >= 5)
     arm = ros.publisher(JointState, "/joint_states")
+    gravity = fr.Dynamics(PANDA.model).gravity(READY)
+    last = publish_at_rest(ros, arm, gravity, 1.0, until=lambda: len(said["residual"]) >= 5)
     names = list(PANDA.model.joint_names)
     for message, reason in (
         (JointState(name=names, position=READY, velocity=np.zeros(7)), "effort is empty"),
@@ -149,7 +152,7 @@ def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
         arm.publish(message)
         ros.status(reason)
     arm.publish(JointState(name=["gripper"], position=[0.0]))
-    publish_at_rest(ros, gravity, 0.2, start=last + 1.0)
+    publish_at_rest(ros, arm, gravity, 0.2, start=last + 1.0)
     node.wait_for_output("the observer starts anew")
     status = ros.status(restarts="1")
     assert status_values(status)["refused messages"] == "2"
@@ -161,14 +164,15 @@ def test_odd_joint_states_are_refused_or_passed_over_and_reported(ros):
 def test_commands_are_what_is_predicted_with_if_asked_for(ros):
     start_shadow(ros, PANDA.text, **MODEL_FIGURES, prediction_effort="commanded")
     said = outputs(ros)
+    arm = ros.publisher(JointState, "/joint_states")
     commands = ros.publisher(Float64MultiArray, f"{SHADOW}/commands")
-    last = publish_at_rest(ros, np.zeros(7), 1.0, until=lambda: said["predicted"])
+    last = publish_at_rest(ros, arm, np.zeros(7), 1.0, until=lambda: said["predicted"])
     assert list(said["predicted"][-1].effort) == [0.0] * 7
     starts = itertools.count(last + 0.02, 0.1)
 
     def is_used() -> bool:
         commands.publish(Float64MultiArray(data=[2.0] * 7))
-        publish_at_rest(ros, np.zeros(7), 0.1, start=next(starts))
+        publish_at_rest(ros, arm, np.zeros(7), 0.1, start=next(starts))
         return list(said["predicted"][-1].effort) == [2.0] * 7
 
     ros.wait_for(is_used, "the command")
