@@ -479,7 +479,8 @@ def test_processes_that_are_stopped_or_killed_make_no_step(ros):
     home = {f"initial_positions.{name}": float(q) for name, q in zip(NAMES, Q, strict=True)}
     gentle = {**PARAMETERS, **STABLE, **{f"torque_rate.{name}": 200.0 for name in NAMES}}
     gentle |= {"state_timeout": 10.0, "path_tolerance": 0.0}  # it goes on, far from the arm
-    rig = Rig(ros, URDF, twin={"rate": 250.0, "command_timeout": 0.2, **home}, controller=gentle)
+    twin = {"rate": 250.0, "command_timeout": 0.05, **home}  # a torque that stays throws this arm
+    rig = Rig(ros, URDF, twin=twin, controller=gentle)
 
     def require_no_step() -> None:
         ros.run_for(0.05)  # what is still on its way
