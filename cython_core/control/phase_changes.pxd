@@ -363,14 +363,17 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
 
 cdef inline void activate(Controller* c, double now) noexcept nogil:
     """Begin with the next joint state, or go on if the arm has not come to rest yet."""
+    cdef bint was_inactive = c.machine.phase == INACTIVE
+    if not fire(&c.machine, ACTIVATE):
+        return
     c.updated = now
     c.machine.hold.code = c.machine.fault.code = NO_CAUSE
-    if c.machine.phase == INACTIVE:
+    if was_inactive:
         forget(&c.observer)
         c.stuck.joint = -1
         start_clock(&c.clock, now)                              # clocks may have been set meanwhile
         measure_anew(&c.task.cartesian.measured, c.task.cartesian.law.settings.dead_zone)
-    if fire(&c.machine, ACTIVATE) and c.machine.phase == HOLDING:
+    if c.machine.phase == HOLDING:
         begin_tracking(c)
 
 

@@ -75,6 +75,16 @@ def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request
     assert_array_equal(bench.compiled.desired, desired)
 
 
+@pytest.mark.parametrize("phase", [Phase.DAMPED, Phase.FAULT, Phase.OPEN_LOOP])
+def test_to_activate_what_is_active_changes_nothing(phase):
+    bench = Bench().start()
+    REACH[phase](bench)
+    reason = bench.compiled.hold
+    assert reason.code
+    bench.controller.activate(bench.now)
+    assert bench.controller.phase is phase and bench.compiled.hold == reason
+
+
 @pytest.mark.parametrize(
     ("mode", "request_of", "answer"),
     [
