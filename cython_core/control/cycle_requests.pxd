@@ -118,7 +118,7 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
         return take_path(cycle, <FollowPayload*> request.payload)
     if request.kind == REQUEST_SET_POINT:
         set_point = <SetPointPayload*> request.payload
-        return take_set_point(&c.task, &c.machine, &c.sent.governor, c, time, set_point.state,
+        return take_set_point(&c.task, &c.machine, c, time, set_point.state,
                               set_point.has_velocity, &set_point.detail)
     if request.kind == REQUEST_TARGET:
         return take_target(&c.task.cartesian, &c.machine, c, time,

@@ -117,9 +117,9 @@ cdef inline void estimate_velocity(SetPoints* stream, const Controller* c, doubl
             velocity[i] = stream.velocity[i] + share * (speed - stream.velocity[i])
 
 
-cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* governor,
-                                   const Controller* c, double now, const double* state,
-                                   bint has_velocity, Reason* detail) noexcept nogil:
+cdef inline Refusal take_set_point(Task* task, StateMachine* m, const Controller* c, double now,
+                                   const double* state, bint has_velocity,
+                                   Reason* detail) noexcept nogil:
     """Follow a set-point (4, n), extrapolated at constant acceleration until the next one.
 
     The arm is led in to it. A stream begins near what is asked for; once it goes on, it may lead
@@ -146,8 +146,6 @@ cdef inline Refusal take_set_point(Task* task, StateMachine* m, Governor* govern
                      TAKEOVER * since if since > 0.0 else c.arm.settings.stop_time,
                      CATCH_UP_SPEED if since > 0.0 else BLEND_SPEED,
                      usual_step(c), &c.arm.limits)
-    if m.phase != REFERENCE:
-        begin_transfer(governor, c.arm.settings.blend_time)
     stream.at = now
     begin_reference(m)
     return GRANTED

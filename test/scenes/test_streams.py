@@ -143,6 +143,22 @@ def test_a_slow_loop_feeds_forward_what_its_commands_are_to_do_while_they_act(ro
     assert np.abs(played.desired[:, 0] - played.q).max() < off
 
 
+@pytest.mark.parametrize("blend_time", [0.01, 1.0])
+def test_a_stream_that_begins_at_rest_leads_a_slow_arm_forward(blend_time):
+    """Its first acceleration is no difference of torques to fade: it drove joints back .1 rad."""
+    joints, most = load("panda").model.joint_names, 0.1 * load("panda").arm.limits.velocity
+    gains = {f"gains.{joint}.{gain}": 0.0 for joint in joints for gain in "pd"}
+    own = {**gains, "gains.period": 0.02, "gains.delay": 0.0, "blend_time": blend_time}
+
+    def send(time):
+        point = Point(0.0, START + most * np.sin(2.0 * time), 2.0 * most * np.cos(2.0 * time))
+        return lambda loop: loop.controller.set_point(loop.now, point)
+
+    asks = {BEGIN + t: send(t) for t in np.arange(0.0, 1.0, 0.02)}
+    played = play(Scene("panda", asks, 1.2, start=START, parameters=own))
+    assert np.abs(played.desired[:, 0] - played.q).max() < 0.01
+
+
 def test_a_jump_within_a_stream_is_led_in_and_one_at_its_beginning_is_not():
     def jump(at, ahead):
         place = START + (0.4 if at > 1.0 else 0.0)
