@@ -170,7 +170,9 @@ class ThreadLoop:
     def _carry_records(self) -> None:
         """Tell the executor of records; seldom, since its wake-up costs more than a record."""
         while True:
-            os.eventfd_read(self.runner.records_fd)  # written to again when these are taken
+            # Written to again when these are taken. A signal that the kernel hands to this thread
+            # interrupts os.eventfd_read, which does not begin again, as os.read does.
+            os.read(self.runner.records_fd, 8)
             if self._is_over:
                 return
             self._node.defer(self._take_records)

@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -440,6 +441,17 @@ def test_records_do_not_pile_up_calls_while_the_executor_is_stuck(ros, bench):
         time.sleep(0.02)
     assert len(bench.host.deferred) <= 1
     ros.wait_for(lambda: len(bench.host.of_kind(1)) == 5, "records")
+
+
+def test_a_signal_that_the_kernel_hands_to_their_thread_does_not_end_records(ros, bench):
+    (thread,) = (t for t in threading.enumerate() if t.name == "records")
+    arrived: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda signum, _: arrived.append(signum))
+    signal.pthread_kill(thread.ident, signal.SIGUSR1)
+    ros.wait_for(lambda: arrived, "the signal")
+    signal.signal(signal.SIGUSR1, before)
+    bench.runner.request(1)
+    ros.wait_for(lambda: bench.host.of_kind(1), "a record")
 
 
 def test_a_loop_that_was_forgotten_lives_as_long_as_the_middleware_calls_it(ros):
