@@ -445,7 +445,9 @@ def test_records_do_not_pile_up_calls_while_the_executor_is_stuck(ros, bench):
 
 def test_a_signal_that_the_kernel_hands_to_their_thread_does_not_end_records(ros, bench):
     (thread,) = (t for t in threading.enumerate() if t.name == "records")
-    arrived: list[int] = []
+    task = Path(f"/proc/self/task/{thread.native_id}/syscall")
+    descriptor, arrived = hex(bench.runner.records_fd), []
+    ros.wait_for(lambda: task.read_text().split()[1:2] == [descriptor], "it to wait", period=0.01)
     before = signal.signal(signal.SIGUSR1, lambda signum, _: arrived.append(signum))
     signal.pthread_kill(thread.ident, signal.SIGUSR1)
     ros.wait_for(lambda: arrived, "the signal")
