@@ -340,8 +340,9 @@ def test_preflight_knows_the_payload(arm):
 
 def test_reference_is_followed(arm):
     publisher = arm.ros.publisher(JointTrajectoryPoint, f"{NODE}/reference")
-    publisher.publish(JointTrajectoryPoint(positions=[float(x) for x in Q + 0.05]))
-    arm.values(following="reference")
+    there = JointTrajectoryPoint(positions=[float(x) for x in Q + 0.05])
+    told = arm.ros.new_status(node=NODE, following="reference")
+    arm.ros.wait_for(lambda: publisher.publish(there) or told(), "a reference that is followed")
     arm.settle(gravity_at(Q + 0.05) + 5.0)
     publisher.publish(JointTrajectoryPoint(positions=[0.6]))
     arm.status("refused reference: point 0: 1 positions, expected 2")
