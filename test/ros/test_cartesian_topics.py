@@ -14,16 +14,15 @@ from std_msgs.msg import Float64MultiArray
 import featherstone_ros as fr
 
 RATE = 200.0  # [Hz]
-# A stall of this machine does not take the hand's target away.
-PATIENT = {"state_timeout": 10.0, "executor_timeout": 10.0}
+PACE = 3.0  # times as fast as real time
 STUCK = 0.015  # [m] that dry friction, some N at the hand, leaves at most on a spring of 400 N/m
 
 
 class LedHand(Hand):
-    """A Panda in mode cartesian_impedance."""
+    """A Panda in mode cartesian_impedance, in lockstep: no stall takes its target away."""
 
     def __init__(self, ros: Ros) -> None:
-        super().__init__(ros, PATIENT, twin={"rate": RATE})
+        super().__init__(ros, {}, pace=PACE, twin={"rate": RATE})
         changes = {"mode": "cartesian_impedance", "max_speed": 0.5}
         assert all(result.successful for result in ros.set_parameters(CONTROLLER, changes))
         self.targets = ros.publisher(PoseStamped, f"{CONTROLLER}/target_pose")
