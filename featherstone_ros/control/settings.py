@@ -95,7 +95,7 @@ class ControllerSettings:
     )
     blend_time: float = declared(
         0.2,
-        "duration of a smooth change of mode, gains, state or source of the reference [s]",
+        "duration of a smooth change of mode, gains or state, or of the end of an effort [s]",
         0.0,
         10.0,
     )
