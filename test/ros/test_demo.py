@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
+from rig import TWIN, held_panda
 from support import NodeProcess, Ros, children, is_alive
 
 # isort: split
@@ -16,6 +18,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from featherstone_ros.nodes.qos import AHEAD
+from featherstone_ros.tools.demo.play import DemoNode
 
 PROGRESS = "PD alone"  # shown as the nodes start
 
@@ -69,11 +72,26 @@ def test_demo_reports_what_it_measured(ros, tmp_path):
     assert max(full["rms"]) < 1e-3
 
 
+def test_the_twin_stays_until_the_controller_has_brought_the_arm_to_rest(ros):
+    rig = held_panda(ros, pace=1.0)
+    rig.move()
+    ros.set_parameters(TWIN, {"real_time_factor": 0.2})  # so long that clean up is asked for again
+    with DemoNode("", ros.domain, lambda: None, simulated=True) as node:
+        node.give_arm_back()
+
+    def time_of(what: str, node: NodeProcess) -> float:
+        node.wait_for_output(what)
+        return float(re.search(rf"\[([\d.]+)\] .*{what}", node.output)[1])
+
+    assert time_of("clean up: done", rig.controller) < time_of("deactivate: done", rig.twin)
+
+
 STATES = 6000  # a second of a twin in lockstep
 RECORDER = f"""
 import time
 from std_msgs.msg import Float64MultiArray
 from featherstone_ros.nodes.qos import AHEAD
+from featherstone_ros.tools.demo.play import DemoNode
 from featherstone_ros.tools.rclpy_calls import Participant, take_waiting
 with Participant("recorder") as node:
     states, heard = node.queue(Float64MultiArray, "states", AHEAD.depth, AHEAD.reliability), 0

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
+from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
-from rclpy.client import Client
 from rclpy.parameter import Parameter
 from rclpy.qos import ReliabilityPolicy
 from rich.padding import Padding
@@ -64,6 +63,9 @@ _LATE = 5.0  # [s] for which desired positions may still come after the states o
 _BREATH = 0.002  # [s] in simulated time
 _SETTLING = 0.5  # [s] in which the controller takes the arm over
 LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
+# Where transitions lead to.
+STATES = {"configure": "inactive", "activate": "active"}
+STATES |= {"deactivate": "inactive", "cleanup": "unconfigured"}
 
 Message = tuple[bytes, dict[str, Any]]  # as ``take_waiting`` has it
 DISTURBED = 3  # exit status
@@ -92,10 +94,10 @@ class DemoNode(MotionClient):
                 self.queue(JointState, f"{CONTROLLER}/desired", *how),
             ]
             self._set = self.client(SetParameters, "set_parameters")
-            self._lives = {
-                node: self.client(ChangeState, f"{self.space}/{node}/change_state")
-                for node in NODES
-            }
+            self._change_state, self._get_state = (
+                {node: self.client(kind, f"{self.space}/{node}/{service}") for node in NODES}
+                for kind, service in ((ChangeState, "change_state"), (GetState, "get_state"))
+            )
             self._pause = self.client(SetBool, f"{self.space}/{TWIN}/pause")
 
     def while_waiting(self) -> None:
@@ -116,7 +118,7 @@ class DemoNode(MotionClient):
         self.until(lambda: take_waiting(self.states), f"message on {self.states.topic_name}")
         self.until(lambda: self.is_connected, "listener to trajectories")
         if self._simulated:
-            self._call(self._pause, SetBool.Request(data=True))
+            self.call(self._pause, SetBool.Request(data=True))
         self._change(CONTROLLER, "activate")
         self._await_phase(Phase.HOLDING)
         if not self._simulated:
@@ -141,7 +143,7 @@ class DemoNode(MotionClient):
         if self._simulated:
             self._await_phase(Phase.TRAJECTORY)
             self._collect([[] for _ in messages])  # those of before
-            self._call(self._pause, SetBool.Request(data=False))
+            self.call(self._pause, SetBool.Request(data=False))
         states, _, desired = messages
         now, end = 0.0, LEAD + motion.duration
         deadline = time.monotonic() + _STANDSTILL
@@ -175,17 +177,21 @@ class DemoNode(MotionClient):
 
         self.until(is_there, f"controller that follows {following(phase)!r}")
 
-    def _call(self, client: Client, request: Any) -> Any:
-        """Call a service; return its answer, or None if it was carried out and only that lost."""
-        answer, is_first = self.call(client, request)
-        return answer if answer.success or is_first else None
-
     def _change(self, node: str, *transitions: str) -> None:
         for transition in transitions:
             request = ChangeState.Request(transition=Transition(label=transition))
-            answer = self._call(self._lives[node], request)
-            if answer and not answer.success:
+            answer, is_first = self.call(self._change_state[node], request)
+            if not answer.success and is_first:
                 raise FeatherstoneError(f"{node} refused to {transition}; its log says why")
+            if not answer.success:  # the first request was carried out, or still is
+                self._await_state(node, STATES[transition])
+
+    def _await_state(self, node: str, label: str) -> None:
+        def is_there() -> bool:
+            answer, _ = self.call(self._get_state[node], GetState.Request())
+            return bool(answer.current_state.label == label)
+
+        self.until(is_there, f"{node} that is {label}")
 
     def _collect(self, messages: list[list[Message]]) -> None:
         for subscription, taken in zip(self._subscriptions, messages, strict=True):
