@@ -366,7 +366,6 @@ cdef inline void activate(Controller* c, double now) noexcept nogil:
     cdef bint was_inactive = c.machine.phase == INACTIVE
     if not fire(&c.machine, ACTIVATE):
         return
-    c.updated = now
     c.machine.hold.code = c.machine.fault.code = NO_CAUSE
     if was_inactive:
         forget(&c.observer)

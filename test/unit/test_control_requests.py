@@ -85,6 +85,19 @@ def test_to_activate_what_is_active_changes_nothing(phase):
     assert bench.controller.phase is phase and bench.compiled.hold == reason
 
 
+def test_an_arm_that_somebody_moves_while_it_settles_is_held_where_it_is_activated():
+    bench = Bench().start()
+    bench.controller.deactivate(bench.now)
+    bench.run(0.5)
+    qd = np.array([0.1, 0.0])
+    for k in range(100):
+        bench.give(Q + k * PERIOD * qd, qd)
+    assert bench.controller.phase is Phase.SETTLING
+    bench.controller.activate(bench.now)
+    assert bench.controller.phase is Phase.HOLDING
+    assert_allclose(bench.compiled.desired[0], bench.compiled.q, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("mode", "request_of", "answer"),
     [
