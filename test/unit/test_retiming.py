@@ -377,17 +377,6 @@ def test_jerk_and_torque_rate_hold_at_every_instant(seed):
     assert (np.abs(qdd) < 1.01 * 20.0).all()
 
 
-def test_dense_corners_are_passed_no_slower_than_by_circles():
-    """TOTG's, which knows no limit of torque or jerk, within the same of velocity, acceleration."""
-    totg = pytest.importorskip("benchmarks.totg")
-    model = fr.Model.from_robot("ur5e")
-    path = np.cumsum(0.2 * np.random.default_rng(0).standard_normal((15, model.n)), axis=0)
-    s, _, first, second = totg.circular_path(path, 0.05)
-    x = totg.squared_speeds(s, first, second, model.velocity_limit, np.full(model.n, 18.0))
-    ours = fr.control.retime(model, path, acceleration=18.0, blend=0.05)
-    assert ours.duration < durations(s, x).sum()
-
-
 # The command: what it writes passes preflight; what it says.
 
 
