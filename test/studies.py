@@ -1,7 +1,8 @@
 """What `make test` leaves to `make test-all`."""
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -24,3 +25,13 @@ def few_or_all(few: Collection[Any], values: Iterable[Any]) -> list[Any]:
     assert all(value in values for value in few)
     several = (value if isinstance(value, tuple) else (value,) for value in values)
     return [v if v in few else study(*s) for v, s in zip(values, several, strict=True)]
+
+
+def each_once(*arguments: Sequence[Any]) -> list[Any]:
+    """Return all combinations for ``parametrize``; in `make test` so few that no value is left out.
+
+    In these, the values of each argument come in turn.
+    """
+    turns = range(max(map(len, arguments)))
+    few = [tuple(values[k % len(values)] for values in arguments) for k in turns]
+    return few_or_all(few, product(*arguments))

@@ -42,6 +42,12 @@ def load(robot: str) -> RobotSetup:
     return robot_setup.load(robot if is_told else str(example_robot(robot)))
 
 
+def gains_for(robot: str, period: float, **more: float) -> dict[str, float]:
+    """Return parameters that have the gains chosen for a period [s], not as the robot's file."""
+    chosen = [f"gains.{name}.{gain}" for name in load(robot).model.joint_names for gain in "pd"]
+    return {**dict.fromkeys(chosen, 0.0), "gains.period": period, **more}
+
+
 @dataclass(frozen=True)
 class Scene:
     """What is played.
@@ -217,6 +223,16 @@ def moved(goal: ArrayLike, duration: float) -> Ask:
     return trajectory([Point(duration, np.asarray(goal), still, still)])
 
 
+def set_point(*point: ArrayLike) -> Ask:
+    """Ask for a set-point: position, and velocity if there is one (n,)."""
+    return lambda loop: loop.controller.set_point(loop.now, Point(0.0, *point))
+
+
+def chunk(way: Callable[[float], Floats], seen: float, steps: Sequence[int] = range(16)) -> Ask:
+    """Ask for what a policy sends that saw a time [s]: positions of its way, steps of 1/30 s on."""
+    return trajectory([Point(k / 30.0, way(seen + k / 30.0)) for k in steps])
+
+
 def hold(loop: ClosedLoop) -> None:
     """Ask the arm to stop where it is."""
     loop.controller.hold(loop.now)
@@ -255,7 +271,8 @@ def play(scene: Scene) -> Played:
         places = {name: motion(state.stamp)[0] for name, motion in scene.others.items()}
         return scene.state(state._replace(locked=places))
 
-    plant.measure, write, plant.units = measured, plant.write, scene.units
+    plant.measure = measured if scene.others else scene.state
+    write, plant.units = plant.write, scene.units
     commands: list[tuple[float, Command]] = []
 
     def send(at: float, command: Command) -> None:
