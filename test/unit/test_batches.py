@@ -31,7 +31,8 @@ from featherstone_ros import Dynamics, Model, Simulator, SingularInertiaError, S
 from featherstone_ros._core import get_num_threads, lanes
 
 FEW = 2 * lanes + 1  # two full registers and one that is not
-MANY = 4096 + 3
+MANY = 1024 + 3  # a share of work for each of seven threads, and a part of one
+LARGE = 200 * MANY  # takes longer than it takes to look into another thread
 LONG = 100  # [s], reached only when a test fails
 
 ALL = CALLS | OF_MODELS
@@ -395,7 +396,7 @@ def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
     given = METHODS["aba"].states(tree, MANY)
     expected = tree.aba(*given)
     threads(k)
-    batch = METHODS["aba"].states(tree, 20 * MANY)
+    batch = METHODS["aba"].states(tree, LARGE // 3)
     with repeated(lambda: tree.aba(*batch)):
         while True:
             here, there = os.pipe()
@@ -419,7 +420,7 @@ def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
 @pytest.mark.parametrize("method", ["aba", "crba", "momentum"])
 def test_ctrl_c_ends_a_batch(threads, tree, method, k):
     """In its middle: the handler finds the batch under way."""
-    given = METHODS[method].states(tree, 50 * MANY)
+    given = METHODS[method].states(tree, LARGE)
     enough = threading.Event()
 
     def handler(*_):

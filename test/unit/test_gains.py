@@ -40,11 +40,9 @@ PATHS = [
     *map(robot_file, ("panda", "ur5e")),
     *(path for path in ROBOTS if path.stem in ARMS),
 ]
-every_arm = pytest.mark.parametrize("path", PATHS)
-unlike_arms = pytest.mark.parametrize(
-    "path",
-    [path for path in PATHS if path.stem in ("panda", "so100", "talos_left_arm")],
-)
+UNLIKE = [path for path in PATHS if path.stem in ("panda", "so100", "talos_left_arm")]
+unlike_arms = pytest.mark.parametrize("path", UNLIKE)
+every_arm = pytest.mark.parametrize("path", few_or_all(UNLIKE, PATHS))
 both_laws = pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
 timings = pytest.mark.parametrize(
     "timing", [Timing(0.002, 0.0), study(Timing(0.001, 0.0025)), Timing(0.002, 0.002)], ids=str

@@ -10,7 +10,7 @@ import pytest
 from each import each
 from memory import growth
 from methods import METHODS, MODELS, parts
-from studies import few_or_all
+from studies import few_or_all, study
 
 import featherstone_ros as fr
 from featherstone_ros import Dynamics
@@ -20,8 +20,7 @@ from featherstone_ros.observer.shadow_settings import ShadowSettings
 from featherstone_ros.simulation.simulator_settings import SimulatorSettings
 from featherstone_ros.simulation.twin import Twin
 
-MANY_CALLS = 30  # far more than there are kept results
-FEW_CALLS = 10  # more than those
+CALLS = 10  # more than there are kept results
 MAX_KEPT = 1 << 22  # numbers that are kept in all
 
 HOLDERS = {
@@ -60,7 +59,7 @@ def test_what_is_held_stays(tree, method, batch):
     expected = call(tree, method, batch=batch).copy()
     for holder, hold in HOLDERS.items():  # one at a time: few results are kept
         held = hold(call(tree, method, batch=batch))
-        for seed in range(MANY_CALLS):
+        for seed in range(CALLS):
             call(tree, method, seed, batch)
         np.testing.assert_array_equal(np.asarray(held).ravel(), expected.ravel(), holder)
         del held
@@ -69,7 +68,7 @@ def test_what_is_held_stays(tree, method, batch):
 def test_what_is_held_stays_whatever_is_called_and_dropped(dynamics):
     random = np.random.default_rng(9)
     held = []
-    for seed in range(3000):
+    for seed in range(1500):
         batch = (2,) if random.random() < 0.3 else ()
         result = call(dynamics, random.choice(KEPT), seed, batch)
         held.append((result[..., :2] if random.random() < 0.5 else result, result.tobytes()))
@@ -125,9 +124,9 @@ SPOILS = {
 @batched
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_spoiled_result_does_no_harm(tree, method, batch):
-    expected = [call(Dynamics(tree.model), method, seed, batch) for seed in range(FEW_CALLS)]
+    expected = [call(Dynamics(tree.model), method, seed, batch) for seed in range(CALLS)]
     for name, spoil in SPOILS.items():
-        for seed in range(FEW_CALLS):
+        for seed in range(CALLS):
             result = call(tree, method, seed, batch)
             assert result.flags.carray and result.dtype == float, name
             np.testing.assert_array_equal(result, expected[seed], name)
@@ -191,7 +190,7 @@ def simulator():
     return made, made.step(STILL), made.q
 
 
-@pytest.mark.parametrize("makes", few_or_all([10], [10, 60]))
+@pytest.mark.parametrize("makes", [5, study(60)])
 @pytest.mark.parametrize(
     "make", [control_arm.model, made_dynamics, simulator, controller, twin, shadow]
 )
@@ -204,6 +203,6 @@ def test_what_nobody_uses_any_more_is_freed(make, makes):
     gc.freeze()  # what other tests have left need not be looked through
     try:
         # Caches grow a little; one controller has 25,000.
-        assert growth(some, makes // 2, makes) < 12_000
+        assert growth(some, 5, makes) < 6_000
     finally:
         gc.unfreeze()
