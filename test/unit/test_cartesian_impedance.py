@@ -1,5 +1,7 @@
 """The hand on its spring: what is asked for is what a push, a step and a wall measure."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from contact_bench import HOME, MODEL, STEP, TIP
@@ -61,16 +63,15 @@ def block(R):
 # Stiffness and damping ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("axis", range(6), ids="x y z rx ry rz".split())
 @pytest.mark.parametrize("axes", ["base", "tip"])
-def test_stiffness_measured_by_a_push_is_that_asked_for(axes, axis):
+def test_stiffness_measured_by_a_push_is_that_asked_for(axes):
+    """Along and about all axes at once, by so little that they do not disturb each other."""
     arm = ImpedanceArm(axes=axes)
     frame = block(arm.pose[:3, :3]) if axes == "tip" else np.eye(6)
-    push = np.zeros(6)
-    push[axis] = 6.0 if axis < 3 else 0.6
+    push = np.array([1.5, -1.5, 1.5, 0.15, 0.15, -0.15])
     arm.settle(3.0, frame @ push)
     moved = -frame.T @ arm.law.report["error"]
-    np.testing.assert_allclose(moved, push / STIFFNESS, rtol=0.02, atol=0.02 * moved[axis])
+    np.testing.assert_allclose(moved, push / STIFFNESS, rtol=0.02)
 
 
 @pytest.mark.parametrize("ratio", [0.3, study(0.7)])
@@ -88,7 +89,7 @@ def test_damping_ratio_measured_by_the_step_response_is_that_asked_for(mode, rat
     moved = inverse_kinematics(MODEL, TIP, away, HOME)
     assert moved.success
     arm.simulator.reset(moved.q)
-    left = [shape @ (STIFFNESS * arm.law.report["error"]) for _ in arm.run(1.5)]
+    left = [shape @ (STIFFNESS * arm.law.report["error"]) for _ in arm.run(0.7)]
     overshoot = -min(left[1:], key=lambda x: x * np.sign(left[1])) / left[1]
     log = np.log(overshoot)
     assert -log / np.hypot(np.pi, log) == pytest.approx(ratio, rel=0.1)
@@ -169,7 +170,7 @@ def test_all_damping_takes_energy_out_and_is_bounded_by_the_modes(axes):
     law = CartesianImpedance(MODEL, TIP, stiffness=STIFFNESS, axes=axes, limit_margin=0)
     dynamics = Dynamics(MODEL)
     stretched = np.zeros(7)
-    for q in [stretched, *random.uniform(MODEL.lower, MODEL.upper, (300, 7))]:
+    for q in [stretched, *random.uniform(MODEL.lower, MODEL.upper, (100, 7))]:
         law.start(q)
         D, M = joint_damping(law, q), dynamics.crba(q)
         scale = np.abs(D).max()
@@ -185,8 +186,9 @@ def test_all_damping_takes_energy_out_and_is_bounded_by_the_modes(axes):
         assert rates.max() <= 2 * np.sqrt(hand) * 1.01 + 2 * np.sqrt(posture) * slack
 
 
-@pytest.mark.parametrize("seed", few_or_all(range(2), range(40)))  # 24 pushes each
-@pytest.mark.parametrize("axes", ["base", "tip"])
+@pytest.mark.parametrize(  # 24 pushes each
+    ("axes", "seed"), few_or_all([("base", 0), ("tip", 1)], product(["base", "tip"], range(40)))
+)
 def test_no_closed_push_gains_energy(axes, seed):
     """A hand pushes at random and lets go: at no time has it got more than it has given."""
     random = np.random.default_rng(seed)
@@ -358,7 +360,7 @@ def test_random_postures_and_targets_give_finite_torques_and_bounded_wrenches():
     law.start(HOME)
     angles = np.array([[0, np.pi / 2, -np.pi / 2]]).T
     special = np.clip(angles, MODEL.lower, MODEL.upper).T  # (7, 3)
-    for k in range(3000):
+    for k in range(1200):
         if k % 10 == 0:
             q = random.uniform(-2, 2, 3)
             law.set_target([*q, *Rotation.random(None, random).as_quat()])

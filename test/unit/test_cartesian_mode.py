@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from contact_bench import HOME, MODEL, STEP, TIP, moved
+from contact_bench import HOME, MODEL, TIP, moved
 from drive_settings import parameters_of
 from scipy.linalg import sqrtm
 from scipy.spatial.transform import Rotation
@@ -24,6 +24,7 @@ from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
+STEP = 2e-3  # [s] between joint states
 NOTHING = np.zeros(7)
 
 
@@ -127,7 +128,7 @@ def test_a_law_of_the_joints_holds_the_arm_where_the_hand_left_it(other, moving)
     bench.configure(mode=other)
     bench.run(1.0)
     assert bench.phase is Phase.HOLDING
-    assert np.abs(np.diff(bench.commands, axis=0)).max() < 0.2  # [N m] in a millisecond
+    assert np.abs(np.diff(bench.commands, axis=0)).max() < 200.0 * STEP  # [N m]
     assert np.linalg.norm(bench.error(before)[:3]) < (0.06 if moving else 1e-3)
 
 
@@ -140,7 +141,7 @@ def test_hand_that_is_pulled_with_all_force_is_let_go_without_speeding(other, bl
     bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -2.0, 0.0]), [0, -9, 0, 0, 0, 9])
     bench.run(0.3)
     bench.configure(mode=other)
-    for _ in range(500):
+    for _ in range(250):
         bench.run(STEP)
         assert (np.abs(bench.plant.qd) <= 0.86 * MODEL.velocity_limit).all()
     assert bench.largest_step() <= 1 + 1e-9
@@ -184,7 +185,7 @@ def test_stiffness_changes_without_a_step():
         bench.configure(stiffness=(stiffness,) * 3 + (50.0,) * 3)
         yields.append(np.linalg.norm(bench.run(1.0, push).error(start)[:3]))
     assert yields[2] < yields[1] < 0.6 * yields[0]
-    assert np.abs(np.diff(bench.commands[5:], axis=0)).max() < 0.2
+    assert np.abs(np.diff(bench.commands[5:], axis=0)).max() < 200.0 * STEP
 
 
 def test_an_arm_that_brakes_have_stopped_is_not_pulled_on():
@@ -272,7 +273,7 @@ ATTACKS = {  # each every 50 ms
 def test_no_joint_races_and_the_hand_obeys_afterwards(attack):
     bench, random = Bench().run(0.3), np.random.default_rng(0)
     home = bench.pose
-    for k in range(30):
+    for k in range(20):
         if attack == "changes of mode":
             for mode in (list(Mode)[k % 3], Mode.CARTESIAN_IMPEDANCE):
                 bench.configure(mode=mode)
@@ -283,10 +284,10 @@ def test_no_joint_races_and_the_hand_obeys_afterwards(attack):
         bench.run(0.05)
         assert (np.abs(bench.plant.qd) < MODEL.velocity_limit).all()
     bench.controller.hold(bench.now)
-    bench.run(2.0)
+    bench.run(0.5)
     target = moved(home, [0.0, -0.1, 0.05])
     bench.controller.set_target(bench.now, target)
-    bench.run(4.0)
+    bench.run(2.5)
     np.testing.assert_allclose(bench.error(target), 0.0, atol=5e-3)
 
 
@@ -298,7 +299,7 @@ TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 SINGULAR = 0.02  # [m/rad] smallest singular value of the Jacobian
 LARGEST = 1e4 * np.array([10.0] * 3 + [1.0] * 3)  # [kg, kg m^2] the default
 FORCE, MOMENT = 60.0, 15.0  # [N, N m] max_force and max_torque
-MOVING = 300  # steps in which the pose that leads the hand gets fast
+MOVING = 200  # steps in which the pose that leads the hand gets fast
 
 
 class SingularArm:

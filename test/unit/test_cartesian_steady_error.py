@@ -22,7 +22,7 @@ from featherstone_ros.tools.robot_setup import load
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 STEP = 1e-3
 REST = 8.0  # [s] in which the slowest motion of the null space dies out
-TARGETS = 3
+TARGETS = 2
 STIFFNESS = np.array([400.0] * 3 + [30.0] * 3)
 
 

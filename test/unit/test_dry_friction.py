@@ -85,7 +85,7 @@ def stiff(path, distance=0.02):
 
 @pytest.mark.parametrize("duration", [study(3.0), 20.0])
 @pytest.mark.parametrize(
-    "path", few_or_all([path for path in PATHS if path.stem in ("ur5e", "kinova")], PATHS)
+    "path", few_or_all([path for path in PATHS if path.stem == "kinova"], PATHS)
 )
 def test_an_arm_with_known_friction_arrives(path, duration):
     """By tanh(qd / 0.02 rad/s) they ended up to 23 and 91 mrad off."""
@@ -107,13 +107,12 @@ def test_friction_that_is_wrong_costs_what_feedback_needs_for_the_difference(nam
     assert np.abs(bench.error).max() < 2.0 * missing  # joints push each other, too
 
 
-@pytest.mark.parametrize("name", ["panda", "ur5e"])
+@pytest.mark.parametrize("name", [study("panda"), "ur5e"])
 def test_friction_that_is_not_there_leaves_no_error(name):
     """Compensation that stayed would leave all of 20 mrad."""
     bench = Bench(stiff(robot_file(name)), 0.0)
     bench.move(0.1, back=False)
-    bench.run(1.0)
-    bench.run(10.0)
+    bench.run(5.0)
     assert np.abs(bench.error).max() < ARRIVED
 
 
@@ -123,7 +122,7 @@ def test_an_arm_stands_still(bits, told):
     bench = Bench(stiff(robot_file("ur5e")), 1.0 / told, 2 * np.pi / 2**bits)
     bench.move(0.1, back=False)
     bench.run(2.0)
-    _, position, _ = bench.run(10.0)
+    _, position, _ = bench.run(5.0)
     assert np.ptp(position, axis=0).max() < 1e-5
     assert np.abs(position[-1] - bench.start - 0.1).max() < 0.03  # it has moved there
 

@@ -1,6 +1,7 @@
 """Gains and damping from the model, and the sampled loop's stability, against simulated loops."""
 
 from collections import deque
+from itertools import product
 
 import control_arm
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import urdf_text
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
 from refusals import refusals
-from studies import few_or_all, study
+from studies import few_or_all
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control.choices import TimingError
@@ -43,9 +44,13 @@ PATHS = [
 UNLIKE = [path for path in PATHS if path.stem in ("panda", "so100", "talos_left_arm")]
 unlike_arms = pytest.mark.parametrize("path", UNLIKE)
 every_arm = pytest.mark.parametrize("path", few_or_all(UNLIKE, PATHS))
-both_laws = pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
-timings = pytest.mark.parametrize(
-    "timing", [Timing(0.002, 0.0), study(Timing(0.001, 0.0025)), Timing(0.002, 0.002)], ids=str
+LAWS = (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE)
+both_laws = pytest.mark.parametrize("mode", LAWS)
+TIMINGS = (Timing(0.002, 0.002), Timing(0.002, 0.0), Timing(0.001, 0.0025))
+loops = pytest.mark.parametrize(
+    ("mode", "timing"),
+    few_or_all(list(zip(LAWS, TIMINGS, strict=False)), product(LAWS, TIMINGS)),
+    ids=str,
 )
 MAX_JOINTS = 16  # of a robot in tests of all: the others take long, and have such limbs
 SMALL = 1e-8  # [rad or m] so that the loop is as good as linear
@@ -93,8 +98,7 @@ def test_a_joint_moves_least_with_all_others_free_and_most_with_them_at_rest(pat
 
 
 @unlike_arms
-@both_laws
-@timings
+@loops
 @pytest.mark.parametrize("factor", [1.0, 20.0], ids="{:g} times the gains".format)
 def test_the_linear_loop_predicts_the_simulated_one(path, mode, timing, factor):
     model = Model.from_file(path)
@@ -118,8 +122,7 @@ def test_the_linear_loop_predicts_the_simulated_one(path, mode, timing, factor):
 
 
 @unlike_arms
-@both_laws
-@timings
+@loops
 def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
     model = Model.from_file(path)
     loop = SampledLoop(model, timing=timing, mode=mode)
@@ -144,7 +147,7 @@ def test_defaults_of_every_robot_are_stable_with_margin(path):
         pytest.skip(f"{model.n} joints")
     bare = SampledLoop(model)
     loop = SampledLoop(model, 0.05 * bare.heaviest)
-    for mode in (Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE):
+    for mode in LAWS:
         under = loop.under(mode)
         gains = choose(under, BANDWIDTH, DAMPING_RATIO, model.friction)
         assert under.is_stable(gains.p, gains.d)
@@ -176,7 +179,7 @@ def test_friction_asks_for_more_than_the_bandwidth_up_to_a_bound():
 
 
 @every_arm
-@timings
+@pytest.mark.parametrize("timing", few_or_all(TIMINGS[:1], TIMINGS), ids=str)
 def test_default_gains_are_stable_without_measured_velocities(path, timing):
     """The estimate's filter of 30 Hz is a delay of 5.3 ms, here of the whole loop."""
     model = Model.from_file(path)
@@ -267,6 +270,7 @@ test_loops_that_cannot_be_are_refused = refusals(
 )  # fmt: skip
 
 
+DELAYS = (0.0, 0.005, 0.002)  # [s]
 SILENCE, CUTOFF = 0.1, 30.0  # state_timeout [s] and velocity_cutoff [Hz]
 
 
@@ -281,9 +285,12 @@ def default_dampings(model, loop):
 
 
 @pytest.mark.parametrize(
-    "path", few_or_all([p for p in PATHS if p.stem in ("ur5e", "kinova", "so100")], PATHS)
+    ("path", "delay"),
+    few_or_all(
+        list(zip(PATHS[1:4], DELAYS, strict=True)),
+        product(PATHS, DELAYS),
+    ),
 )
-@pytest.mark.parametrize("delay", [0.0, 0.002, 0.005], ids="{:g} s late".format)
 def test_a_push_decays_without_friction(path, delay):
     model = Model.from_file(path)
     dynamics = Dynamics(model)

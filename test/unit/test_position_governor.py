@@ -199,7 +199,7 @@ def test_no_transition_makes_a_step(transition, mode, moving):
         assert np.abs(arm.plant.qd / FASTEST).max() > 0.1
     TRANSITIONS[transition](arm)
     assert (arm.phase is Phase.SILENT) == (transition == "silence")
-    arm.run(1.0)
+    arm.run(0.6)
     require_smooth(arm)
     if arm.phase is Phase.HOLDING and arm.arm.mode is Mode.FEEDFORWARD:
         assert_array_equal(arm.told[-1], arm.controller.compiled.desired[:2])
