@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -294,10 +294,13 @@ class Rig:
 
         self.ros.wait_for(stands, "rest")
 
+    def is_at(self, goal: Iterable[float], within: float = 0.01) -> bool:
+        """Tell whether the arm is somewhere [rad]."""
+        return bool(np.abs(self.q - np.array(list(goal))).max() < within)
+
     def wait_until_at(self, goal: Iterable[float], within: float = 0.01) -> None:
         """Wait until the arm is somewhere [rad]."""
-        goal = np.array(list(goal))
-        self.ros.wait_for(lambda: np.abs(self.q - goal).max() < within, f"arm at {goal}")
+        self.ros.wait_for(lambda: self.is_at(goal, within), f"arm at {list(goal)}")
 
     def trajectory(self, size: float = SWAY, period: float = PERIOD) -> JointTrajectory:
         """Return a motion to and fro about home."""
@@ -315,14 +318,18 @@ class Rig:
 
         ``fields`` are further ones of its point.
         """
+        self._do_until_at(goal, within, lambda: self._send(goal, duration, **fields))
+
+    def _send(self, goal: Iterable[float], duration: float, **fields: Any) -> None:
         end = point(duration, goal, velocities=[0.0] * len(self.names), **fields)
-        message = JointTrajectory(joint_names=self.names, points=[end])
-        self.ros.do_until(
-            lambda: np.abs(self.q - end.positions).max() < within,
-            f"arm at {list(end.positions)}",
-            lambda: self.trajectories.publish(message),
-            3.0 * ATTEMPT,
-        )
+        self.trajectories.publish(JointTrajectory(joint_names=self.names, points=[end]))
+
+    def _do_until_at(
+        self, goal: Iterable[float], within: float, action: Callable[[], None]
+    ) -> None:
+        """Do what leads the arm to a goal, again after a while that is longer than the way."""
+        at = f"arm at {list(goal)}"
+        self.ros.do_until(lambda: self.is_at(goal, within), at, action, 3.0 * ATTEMPT)
 
     def recover(self, stdout: int = subprocess.PIPE) -> None:
         """Have a controller hold the arm where it began."""
@@ -333,9 +340,13 @@ class Rig:
             self.wait_until_held()
             return
         self.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})
-        self.ros.call(Trigger, f"{CONTROLLER}/hold")
-        self.wait_for_rest()
-        self.lead(self.home, 0.6, within=0.05)
+
+        def go_home() -> None:
+            self.ros.call(Trigger, f"{CONTROLLER}/hold")  # ends a fault, one since then as well
+            far = float(np.abs(self.q - self.home).max())
+            self._send(self.home, 0.6 + far / FAST)
+
+        self._do_until_at(self.home, 0.05, go_home)
         self.wait_for_rest()
 
 

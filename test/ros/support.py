@@ -345,7 +345,7 @@ class Ros:
         }
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
-        self.node = Node("probe", context=self.context)
+        self.node = Node("probe", context=self.context, start_parameter_services=False)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.listeners: list[Listener] = []
@@ -405,8 +405,7 @@ class Ros:
     def run_tool(self, *arguments: str) -> tuple[int, str]:
         """Run it to its end; return its exit status and output."""
         process = self.tool(*arguments)
-        self.wait_for(lambda: not process.is_running, "end", 2.0 * DEADLINE)
-        return process.wait(), process.output
+        return process.wait(2.0 * DEADLINE), process.output
 
     def wait_for(
         self,

@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray
 
 import featherstone_ros as fr
 
-RATE = 200.0  # [Hz]
+RATE = 100.0  # [Hz]
 PACE = 3.0  # times as fast as real time
 STUCK = 0.015  # [m] that dry friction, some N at the hand, leaves at most on a spring of 400 N/m
 

@@ -14,7 +14,7 @@ from studies import study
 from support import TOOL  # skips this module where ROS is missing
 
 # isort: split
-from rig import BRIEF, CONTROLLER, KEEP, STANDING, Hand, Rig
+from rig import BRIEF, CONTROLLER, KEEP, STANDING, TWIN, Hand, Rig
 from terminal import in_terminal, read, read_until, read_until_end
 
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -53,7 +53,7 @@ class Leader(Hand):
 
 @pytest.fixture(scope="module")
 def shared(shared_ros) -> Leader:
-    return Leader(shared_ros, BRIEF, pace=1.0, twin={"rate": 100.0, **KEEP})
+    return Leader(shared_ros, BRIEF, pace=1.0, twin={"rate": 50.0, **KEEP})
 
 
 @pytest.fixture
@@ -128,6 +128,7 @@ def test_what_was_led_by_hand_is_replayed(leader):
     assert np.median(distances(led_on[::10], way)) < 1e-3
     rig.wait_for_rest()
     rig.watch()
+    assert ros.set_parameters(TWIN, {"real_time_factor": 3.0})[0].successful
     status, output = ros.run_tool("replay", "pick.yaml", "--plot", "pick.png", "--at-mark", "touch")
     assert status == 0, output
     assert (ros.folder / "1").exists()  # touched at mark 1

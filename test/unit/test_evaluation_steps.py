@@ -10,12 +10,16 @@ from refusals import refusals
 
 import featherstone_ros as fr
 from featherstone_ros.errors import FeatherstoneError, IdentificationError
+from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import read_joint_states
-from featherstone_ros.identification.explanation import determination, rms
+from featherstone_ros.identification.explanation import FITTED, determination, explain, rms
 from featherstone_ros.identification.filtering import SmoothMotion, clean, smooth, smooth_all
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose
 from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough, usage
+from featherstone_ros.model.parameter_files import read_parameters
+from featherstone_ros.tools.evaluate.evaluation import Evaluation
+from featherstone_ros.tools.evaluate.report import parameter_file
 
 pytest.importorskip("scipy")
 
@@ -289,6 +293,32 @@ def test_a_joint_that_moves_one_way_only_is_doubtful():
     found = fit(motion, motion.velocity + 1.0)
     assert "both directions" in found.doubtful[0]
     np.testing.assert_allclose(found.torque(motion), motion.velocity + 1.0)
+
+
+def test_what_was_fitted_is_what_both_nodes_read(tmp_path):
+    """The first joint has a light drive. Of the last one, at rest, nothing but an offset is seen."""
+    model = fr.Model.from_robot("panda")
+    velocity, acceleration = np.random.default_rng(7).normal(size=(2, 200, model.n))
+    velocity[:, -1] = 0.0
+    motion = motion_of(velocity, acceleration)
+    torque = 0.3 * velocity + np.linspace(0.5, 2, model.n) * motion.sliding + 0.1
+    torque += np.linspace(1e-7, 1, model.n) * acceleration
+    fitted = fit(motion, torque, armature=True, physical=True)
+    explained = (explain(FITTED, torque, fitted.torque(motion)),)
+    arm, judged = Arm(model, fitted.drives), tuple(range(model.n))
+    file = tmp_path / "friction.yaml"
+    evaluation = Evaluation("bag", arm, judged, motion, CUT_OFF, explained, fitted=fitted)
+    file.write_text(parameter_file(evaluation))
+    drives, last = fitted.drives, model.joint_names[-1]
+    for node in ("digital_twin", "feedforward_controller"):
+        values = read_parameters(file)[node]
+        assert [name for name in values if last in name] == [f"friction.{last}.offset"]
+        for j, joint in enumerate(model.joint_names):
+            terms = ("viscous", "coulomb", "offset")
+            expected = {f"friction.{joint}.{term}": getattr(drives, term)[j] for term in terms}
+            expected[f"armature.{joint}"] = drives.armature[j]
+            for name in expected if joint != last else [f"friction.{last}.offset"]:
+                assert values[name] == pytest.approx(expected[name], rel=1e-5)
 
 
 # What was used of a recording and what was dropped is said; what is no effort is none.
