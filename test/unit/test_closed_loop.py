@@ -46,6 +46,13 @@ def test_a_known_arm_follows_and_what_happened_is_in_the_record(arm, loop):
     assert_allclose(record.command[-1], fr.Dynamics(arm.model).gravity(record.q[-1]), atol=0.5)
 
 
+@pytest.mark.parametrize("steps", [0.49, 0.5, 2.5, 4.5])
+def test_a_command_that_acts_between_two_steps_of_the_simulation_is_not_lost(arm, steps):
+    plant = SimulatedArm.of(arm.model, arm.drives, START, period := 0.005)
+    loop = ClosedLoop(arm, plant, steps * plant.simulator.time_step, period)
+    assert np.abs(loop.run(GOAL).error).max() < 0.02
+
+
 class Bus:
     """Drives that stand, and notes who asked what when."""
 
