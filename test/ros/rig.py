@@ -101,6 +101,7 @@ class Rig:
         states: str = STATES,
         program: str = OWN_CONTROLLER,
         fork: bool = True,
+        space: str = "",
     ) -> None:
         """Start both nodes and listen.
 
@@ -113,6 +114,7 @@ class Rig:
             controller: Its parameters.
             states: Where the twin's joint states are.
             program: The controller's module, which is forked or not.
+            space: The namespace of both, with /.
         """
         if "<" not in robot:
             arguments = (*arguments, "--params-file", str(robot_parameters(robot)))
@@ -123,9 +125,12 @@ class Rig:
         self._of_twin = {"robot_description": robot, **(twin or {}), **paced}
         simulated = SIMULATED if self._of_twin.get("lockstep") else {}
         self._of_controller = {"robot_description": robot, **simulated, **(controller or {})}
+        self.control, self.simulation = space + CONTROLLER, space + TWIN  # their names
         names = ("commands", "joint_commands")
-        self._meet = [word for t in names for word in ("-r", f"~/{t}:={CONTROLLER}/{t}")]
-        self._meet += ["-r", f"joint_states:={states}"]
+        self._meet = [word for t in names for word in ("-r", f"~/{t}:={self.control}/{t}")]
+        self._meet += ["-r", f"joint_states:={space + states}"]
+        if space:
+            self._arguments += ("-r", f"__ns:={space}")
 
         self._heard: deque[tuple[bool, bytes, dict[str, Any]]] = deque()
         self._first: dict[bool, bytes] = {}  # of states and commands
@@ -137,18 +142,18 @@ class Rig:
         self._commands = self._number = self._last_command = 0
         self._is_finite = True
         self._are_positions = self._of_controller.get("output") == "joint_state"
-        commands = (Float64MultiArray, f"{CONTROLLER}/commands")
+        commands = (Float64MultiArray, f"{self.control}/commands")
         if self._are_positions:
-            commands = (JointState, f"{CONTROLLER}/joint_commands")
+            commands = (JointState, f"{self.control}/joint_commands")
         hear = self._heard.append
         Listener(
             ros,
             "witness",
-            (JointState, STATES, lambda raw, info: hear((True, raw, info))),
+            (JointState, space + STATES, lambda raw, info: hear((True, raw, info))),
             (*commands, lambda *it: hear((False, *it))),
         )
         self.trajectories = ros.node.create_publisher(
-            JointTrajectory, f"{CONTROLLER}/joint_trajectory", 10
+            JointTrajectory, f"{self.control}/joint_trajectory", 10
         )
         self.start_twin()
         self.start_controller()
@@ -268,8 +273,8 @@ class Rig:
         """Wait until the controller holds the arm, and each hears the other, and us."""
         count = self.commands
         self.ros.wait_for(lambda: self.commands > count + 20, "commands")
-        self.ros.status(node=CONTROLLER, phase="running")
-        self.ros.status(node=TWIN, brakes="off")
+        self.ros.status(node=self.control, phase="running")
+        self.ros.status(node=self.simulation, brakes="off")
         self.ros.wait_for(self.trajectories.get_subscription_count, "a listener")
         self.watch()
 
@@ -335,14 +340,14 @@ class Rig:
         """Have a controller hold the arm where it began."""
         if not self.controller.is_running:
             # Its last command may have thrown the arm into its stops: none takes that over.
-            self.ros.call(Trigger, f"{TWIN}/reset")
+            self.ros.call(Trigger, f"{self.simulation}/reset")
             self.start_controller(stdout)
             self.wait_until_held()
             return
-        self.ros.set_parameters(CONTROLLER, {"mode": "feedforward"})
+        self.ros.set_parameters(self.control, {"mode": "feedforward"})
 
         def go_home() -> None:
-            self.ros.call(Trigger, f"{CONTROLLER}/hold")  # ends a fault, one since then as well
+            self.ros.call(Trigger, f"{self.control}/hold")  # ends a fault, one since then as well
             far = float(np.abs(self.q - self.home).max())
             self._send(self.home, 0.6 + far / FAST)
 
@@ -399,6 +404,7 @@ def held_panda(
     rate: float = 200.0,
     program: str = OWN_CONTROLLER,
     fork: bool = True,
+    space: str = "",
     **parameters: Any,
 ) -> Rig:
     """Return a Panda in lockstep that is held; parameters are the controller's.
@@ -406,6 +412,7 @@ def held_panda(
     No state may get lost: time would stand still.
     """
     twin, own = {"rate": rate, **KEEP}, {**BRIEF, **parameters}
-    rig = Rig(ros, "panda", pace=pace, twin=twin, controller=own, program=program, fork=fork)
+    start = {"program": program, "fork": fork, "space": space}
+    rig = Rig(ros, "panda", pace=pace, twin=twin, controller=own, **start)
     rig.wait_until_held()
     return rig

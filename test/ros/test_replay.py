@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 
 import numpy as np
 import pytest
-from support import (  # skips this module where ROS is missing
-    PACED,
-    SIMULATED,
-)
+from support import NodeProcess, Ros  # skips this module where ROS is missing
 
 # isort: split
-from rig import CONTROLLER, Rig, held_panda
-from sensor_msgs.msg import JointState
+from rig import Rig, held_panda
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -26,11 +21,13 @@ pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a b
 
 
 @pytest.fixture(scope="module")
-def shared(shared_ros) -> Rig:
-    rig = held_panda(shared_ros, pace=3.0, rate=50.0)
+def shared(shared_ros: Ros) -> Rig:
+    """A Panda in a namespace, described on a topic, as by robot_state_publisher."""
+    described = shared_ros.node.create_publisher(String, "/left/robot_description", LATCHED)
+    described.publish(String(data=robot_file("panda").read_text()))
+    rig = held_panda(shared_ros, 2.0, 50.0, space="/left", robot_description="")
     write_motion(rig, *SLOW, file="nobody.yaml")
-    missing = ("nobody.yaml", "--controller", "nobody")  # which it waits for beside the tests
-    rig.nobody = shared_ros.tool("replay", *missing)
+    rig.nobody = replay(rig, "nobody.yaml", of="nobody")  # it waits beside the tests
     return rig
 
 
@@ -40,26 +37,29 @@ def rig(shared: Rig) -> Rig:
     return shared
 
 
-SLOW = ((0.0, 0.0), (0.5, 10.0))  # seconds of motion are left when somebody sees it
+def replay(rig: Rig, *arguments: str, of: str = "left/feedforward_controller") -> NodeProcess:
+    return rig.ros.tool("replay", *arguments, "--controller", of)
 
 
-def write_motion(rig: Rig, *way: tuple[float, float], file: str = "swing.yaml", **changes) -> None:
+SLOW = ((0.0, 0.0), (0.5, 6.0))  # seconds of motion are left when somebody sees it
+
+
+def write_motion(rig: Rig, *way: tuple[float, float], file: str = "swing.yaml") -> None:
     """Write a motion of one joint from home, by how far it is [rad] at which time [s]."""
     one = np.eye(len(rig.home))[0]
     points = [
         {"positions": (rig.home + x * one).tolist(), "velocities": 0 * one, "time_from_start": t}
         for x, t in way
     ]
-    motion = {"joint_names": rig.names, "points": points} | changes
+    motion = {"joint_names": rig.names, "points": points}
     (rig.ros.folder / file).write_text(json.dumps(motion, default=list))
 
 
 def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
     write_motion(rig, *SLOW)
-    process = rig.ros.tool("replay", "swing.yaml", "--loop")
+    process = replay(rig, "swing.yaml", "--loop")
     rig.wait_for_motion()
     process.send(signal.SIGINT)
-    rig.ros.wait_for(lambda: not process.is_running, "end")
     assert process.wait() == 130, process.output
     assert "Traceback" not in process.output
     rig.wait_for_rest()
@@ -68,10 +68,9 @@ def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
 
 def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(rig):
     write_motion(rig, *SLOW)
-    process = rig.ros.tool("replay", "swing.yaml")
+    process = replay(rig, "swing.yaml")
     rig.wait_for_motion()
-    rig.ros.call(Trigger, f"{CONTROLLER}/hold")
-    rig.ros.wait_for(lambda: not process.is_running, "end")
+    rig.ros.call(Trigger, f"{rig.control}/hold")
     assert process.wait() == 1, process.output
     assert "not come to the end of the trajectory: joint 'panda_joint1' is 0." in process.output
 
@@ -80,58 +79,36 @@ def test_a_command_that_fails_at_a_mark_ends_the_replay(rig):
     write_motion(rig, (0.0, 0.0), (0.25, 1.0))
     file = rig.ros.folder / "swing.yaml"
     file.write_text("\n---\n".join([file.read_text()] * 2))
-    arguments = ("--at-mark", "false", "--speed", "2")
-    status, output = rig.ros.run_tool("replay", "swing.yaml", *arguments)
-    assert status == 1 and "--at-mark false: exit status 1 at mark 1" in output, output
-    assert "Traceback" not in output
-
-
-def test_a_fault_ends_the_replay_with_its_reason(ros):
-    rig = Rig(ros, "panda", twin={"rate": 200.0}, controller={"state_timeout": 1.0})
-    rig.wait_until_held()
-    write_motion(rig, *SLOW)
-    process = ros.tool("replay", "swing.yaml")
-    rig.wait_for_motion()
-    rig.twin.kill()
-    ros.wait_for(lambda: not process.is_running, "end")
+    process = replay(rig, "swing.yaml", "--at-mark", "false", "--speed", "2")
     assert process.wait() == 1, process.output
-    reason = r"featherstone-ros replay: feedforward_controller: no usable joint state .*: gravity"
-    assert re.search(reason, process.output), process.output
+    assert "--at-mark false: exit status 1 at mark 1" in process.output, process.output
     assert "Traceback" not in process.output
 
 
-def test_an_unknown_joint_is_named(rig):
-    write_motion(rig, *SLOW, joint_names=["a", "b"])
-    status, output = rig.ros.run_tool("replay", "swing.yaml")
-    assert status == 1 and "Traceback" not in output, output
-    assert "swing.yaml, trajectory 1: unknown joint 'a'; the joints" in output
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (lambda rig: be_patient(rig, 0.01), "the last motion was abandoned: no joint state for"),
+        (lambda rig: rig.ros.change_state(rig.control, "deactivate"), "inactive"),
+    ],
+    ids=["fault", "deactivated"],
+)
+def test_what_ends_the_controllers_motion_ends_the_replay_with_its_reason(rig, end, reason):
+    write_motion(rig, *SLOW)
+    process = replay(rig, "swing.yaml")
+    rig.wait_for_motion()
+    assert end(rig)
+    assert process.wait() == 1, process.output
+    assert f"replay: left/feedforward_controller: {reason}" in process.output, process.output
+    assert "Traceback" not in process.output
+    be_patient(rig, 0.1)
+    if rig.ros.state(rig.control) == "inactive":
+        rig.ros.change_state(rig.control, "activate")
 
 
-def test_a_controller_with_a_namespace_and_a_described_robot_is_found(ros):
-    """The robot description comes on a topic, as from robot_state_publisher."""
-    urdf, left = robot_file("ur5e").read_text(), ("-r", "__ns:=/left")
-    described = ros.node.create_publisher(String, "/left/robot_description", LATCHED)
-    described.publish(String(data=urdf))
-    commands = ("-r", "~/commands:=feedforward_controller/commands")
-    twin = {"rate": 100.0, **PACED, "real_time_factor": 3.0}
-    ros.start("featherstone_ros.digital_twin", twin, *left, *commands)
-    ros.start("featherstone_ros.feedforward_controller", SIMULATED, *left)
-    states = ros.collect(JointState, "/left/joint_states", 1)
-    ros.wait_for(lambda: states, "a joint state")
-    names, home = states[-1].name, np.array(states[-1].position)
-    points = [
-        {"positions": (home + way).tolist(), "velocities": [0.0] * 6, "time_from_start": time}
-        for time, way in ((0.0, 0.05), (1.0, 0.15))
-    ]
-    motion = {"joint_names": names[::-1], "points": points}
-    (ros.folder / "motion.yaml").write_text(json.dumps(motion))
-    name = "left/feedforward_controller"
-    ros.status("running", name)
-    status, output = ros.run_tool("replay", "motion.yaml", "--controller", name)
-    assert status == 0, output
-    there = dict(zip(names[::-1], home + 0.15, strict=True))
-    expected = [there[joint] for joint in states[-1].name]
-    ros.wait_for(lambda: np.allclose(states[-1].position, expected, atol=0.02), "arm at the end")
+def be_patient(rig: Rig, seconds: float) -> bool:
+    """Set for how long the controller waits for a joint state; they come each 0.02 s."""
+    return rig.ros.set_parameters(rig.control, {"state_timeout": seconds})[0].successful
 
 
 def test_a_recording_of_joint_states_is_followed_as_it_was_measured(rig):
@@ -143,16 +120,18 @@ def test_a_recording_of_joint_states_is_followed_as_it_was_measured(rig):
         for stamp, x in zip(range(10**9, 3 * 10**9, 2 * 10**7), way.tolist(), strict=True)
     ]
     bag_writer.write(rig.ros.folder / "states", {"/joint_states": states})
-    status, output = rig.ros.run_tool("replay", "states")
-    assert status == 0 and "smoothed at 5 Hz" in output, output
+    process = replay(rig, "states")
+    assert process.wait() == 0 and "smoothed at 5 Hz" in process.output, process.output
     rig.wait_for_rest()
     np.testing.assert_allclose(rig.q, rig.home + 0.2, atol=0.01)
 
 
-def test_a_controller_that_is_not_there_is_named_beside_those_that_are(rig):
-    rig.ros.wait_for(lambda: not rig.nobody.is_running, "end")
-    output = rig.nobody.output
-    assert rig.nobody.wait() == 1 and "Traceback" not in output, output
+def test_a_controller_that_is_not_there_is_named_beside_those_that_are(shared):
+    rig = shared
+    rig.twin.send(signal.SIGSTOP)  # and with it time
+    status, output = rig.nobody.wait(), rig.nobody.output
+    rig.twin.send(signal.SIGCONT)
+    assert status == 1 and "Traceback" not in output, output
     assert "waiting for nobody: no service /nobody/list_parameters yet" in output
     assert "no service /nobody/list_parameters within 30 s" in output
-    assert "On /diagnostics: " in output
+    assert "On /diagnostics: left/" in output
