@@ -25,11 +25,11 @@ def test_both_nodes_start_from_the_file_without_a_warning_and_follow(ros):
     joints = list(load(robot).model.joint_names)
     start = read_parameters(file)["digital_twin"]
     text = robot_file(robot).read_text()
-    rig = Rig(ros, text, "--params-file", str(file), pace=1.0, twin={"rate": 500.0})
+    rig = Rig(ros, text, "--params-file", str(file), pace=2.0, twin={"rate": 500.0})
     rig.wait_until_held()
     status = ros.status(node=CONTROLLER, phase="running")
     assert status_values(status)["gains"] == "nothing found"
-    rig.lead([start[f"initial_positions.{joint}"] + 0.1 for joint in joints])
+    rig.lead([start[f"initial_positions.{joint}"] + 0.1 for joint in joints], 0.5)
     ros.status("running: hold", level=DiagnosticStatus.OK)
     for node in rig.nodes.values():
         said = [line for line in node.output.splitlines() if "[INFO]" not in line]

@@ -62,9 +62,9 @@ class Parts:
 
 # Bit for bit the same, whatever the machine does.
 
-PERIOD = 0.002  # [s] of the states
-START, DURATION, END = 0.5, 0.8, 1.5  # [s] of the motion, of the run
-WAY = 0.6  # [rad] of each joint
+PERIOD = 0.004  # [s] of the states
+START, DURATION, END = 0.3, 0.8, 1.4  # [s] of the motion, of the run
+WAY = 0.4  # [rad] of each joint
 
 
 class Lockstep(Parts):
@@ -124,7 +124,7 @@ def test_lockstep_repeats_bit_for_bit_although_processes_stand_still(tmp_path):
     undisturbed = lockstep_run(tmp_path)
     moved = undisturbed[-1, : len(HOME)] - list(HOME.values())
     np.testing.assert_allclose(moved, WAY, atol=2e-3)
-    again = lockstep_run(tmp_path, (START + 0.3, START + 0.6))
+    again = lockstep_run(tmp_path, (START + 0.2, START + 0.5))
     assert again.tobytes() == undisturbed.tobytes()
 
 
