@@ -74,27 +74,28 @@ def test_the_written_files_reproduce_every_score(result, tmp_path):
         np.testing.assert_allclose(scored["held_out"][key], claimed["held_out"][key], rtol=1e-9)
 
 
-def test_torque_of_random_states_is_that_of_the_true_arm(truth, tmp_path):
+def test_torque_of_random_states_is_that_of_the_true_arm(tmp_path):
     """By currents with their gains, all of a recording, and another to score on."""
-    gains, bags = np.array([11.0, 11.0, 8.0, 3.0, 3.0, 3.0]), []
+    gains, bags, truth = np.array([11.0, 8.0, 3.0]), [], known_arm.deformed(model=known_arm.LEVEL)
     for seed, duration in ((5, 30.0), (8, 15.0)):
         t, q, qd, tau = known_arm.record(truth, seed=seed, duration=duration)
-        bags.append(known_arm.save(tmp_path / f"recording{seed}.npz", (t, q, qd, tau / gains)))
+        signals = t, q, qd, tau / gains
+        bags.append(known_arm.save(tmp_path / f"recording{seed}.npz", signals, THREE))
     urdf, file, told = (tmp_path / f"arm.{kind}" for kind in ("urdf", "yaml", "json"))
-    given = ["--current-gain", *(f"{n}={gain}" for n, gain in zip(NAMES, gains, strict=True))]
+    given = ["--current-gain", *(f"{n}={gain}" for n, gain in zip(THREE, gains, strict=True))]
     command = ["identify", bags[0], "--held-out", bags[1], "--urdf", "ur5e", *given]
     outputs = ["--output", urdf, "--parameters", file, "--json", told]
     assert not cli.main([*command, *map(str, outputs)])
     assert min(json.loads(told.read_text())["held_out"]["r2"]) > 0.95
-    found = fr.Model.from_file(urdf)
+    found = fr.Model.from_file(urdf, joints=THREE)
     parameters = yaml.safe_load(file.read_text())["/**"]["ros__parameters"]
-    armature = np.array([parameters["armature"][name] for name in NAMES])
+    armature = np.array([parameters["armature"][name] for name in THREE])
     random = np.random.default_rng(11)
     q = random.uniform(-np.pi, np.pi, (1000, truth.n))
     qd, qdd = random.uniform(-1, 1, (2, 1000, truth.n))
-    expected = fr.Dynamics(truth).rnea(q, qd, qdd) + known_arm.ARMATURE * qdd
+    expected = fr.Dynamics(truth).rnea(q, qd, qdd) + known_arm.ARMATURE[1:4] * qdd
     torque = fr.Dynamics(found).rnea(q, qd, qdd) + armature * qdd
-    nominal = fr.Dynamics(known_arm.NOMINAL).rnea(q, qd, qdd)
+    nominal = fr.Dynamics(known_arm.LEVEL).rnea(q, qd, qdd)
 
     def rms(x):
         return np.sqrt((x**2).mean(axis=0))
@@ -243,16 +244,18 @@ def test_an_unknown_link_is_named(result, tool):
 
 @pytest.fixture
 def wrong(tmp_path):
-    """Record with an encoder that is off [rad], or efforts some samples late.
+    """Record joints with an encoder that is off [rad], or efforts some samples late.
 
     Return what identify is to do with that, and its output.
     """
 
-    def record(off=0.0, late=0):
-        t, q, qd, qdd = (x[..., 1:4] if x.ndim > 1 else x for x in known_arm.motion(12.0))
-        tau = fr.Dynamics(known_arm.LEVEL).rnea(q, qd, qdd) + known_arm.VISCOUS[1:4] * qd
-        signals = t, q + off * np.eye(3)[1], qd, np.roll(tau, late, axis=0)
-        bag = known_arm.save(tmp_path / "arm.npz", signals, THREE)
+    def record(joints, off=0.0, late=0):
+        arm = fr.Model.from_file(known_arm.URDF, joints=joints)
+        at = [NAMES.index(joint) for joint in joints]
+        t, q, qd, qdd = (x[..., at] if x.ndim > 1 else x for x in known_arm.motion(12.0))
+        tau = fr.Dynamics(arm).rnea(q, qd, qdd) + known_arm.VISCOUS[at] * qd
+        signals = t, q + off * np.eye(arm.n)[1], qd, np.roll(tau, late, axis=0)
+        bag = known_arm.save(tmp_path / "arm.npz", signals, joints)
         output = tmp_path / "arm.urdf"
         return ["identify", bag, "--urdf", "ur5e", "--output", str(output)], output
 
@@ -265,7 +268,7 @@ def wrong(tmp_path):
 def test_an_encoders_offset_is_named_and_corrected_where_that_is_asked_for(
     option, status, wrong, tool
 ):
-    command, output = wrong(off=0.3)
+    command, output = wrong(THREE, off=0.3)
     told = tool(*command, *option.split(), status=status)
     assert "elbow_joint: its encoder is off by +0." in told
     assert ("Corrected: elbow_joint: its encoder" in told) is ("fix" in option)
@@ -274,15 +277,15 @@ def test_an_encoders_offset_is_named_and_corrected_where_that_is_asked_for(
 
 def test_a_delay_of_the_efforts_is_corrected_where_that_is_asked_for(wrong, tmp_path, tool):
     """30 ms: uncorrected, nothing is written; corrected, friction is that of the arm."""
-    command, output = wrong(late=3)
+    command, output = wrong(THREE[:2], late=3)
     told = tmp_path / "arm.json"
     command += ["--json", str(told)]
     assert "--fix delay" in tool(*command, status=1) and not output.exists()
     assert "Corrected: All efforts come 30 ±" in tool(*command, "--fix", "delay")
     assert output.exists()
     friction = json.loads(told.read_text())["friction"]
-    viscous = [friction[name]["viscous"] for name in THREE]
-    np.testing.assert_allclose(viscous, known_arm.VISCOUS[1:4], rtol=0.05)
+    viscous = [friction[name]["viscous"] for name in THREE[:2]]
+    np.testing.assert_allclose(viscous, known_arm.VISCOUS[1:3], rtol=0.05)
 
 
 def test_a_refusal_names_the_joint_that_is_explained_worse_and_what_to_do():
