@@ -7,13 +7,14 @@ velocities that contradict the positions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from arm_scene import TIPS, Ask, Played, Scene, hold, load, moved, play, trajectory
 from lies import COARSE, frozen, in_steps, since
-from studies import study
+from studies import each_once, few_or_all
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -117,31 +118,46 @@ def require_no_accusation(played: Played) -> None:
     assert played.loop.controller.phase in (RUNNING if is_led else {Phase.HOLDING})
 
 
-@pytest.mark.parametrize("velocity", [0.0, np.nan, None], ids=["zero", "not measured", "live"])
-@pytest.mark.parametrize("robot", TIPS)
-@pytest.mark.parametrize(("way", "duration"), MOTIONS)
-def test_positions_frozen_at_rest_end_in_silence_before_the_arm_is_fast(
-    robot, velocity, way, duration
-):
+VELOCITIES = [0.0, np.nan, None]  # of positions that are frozen: 0, not measured, live
+
+
+@pytest.mark.parametrize(
+    ("robot", "motion", "velocity"),
+    few_or_all(
+        [(r, MOTIONS[k], VELOCITIES[k - j]) for j, r in enumerate(TIPS) for k in range(3)],
+        product(TIPS, MOTIONS, VELOCITIES),
+    ),
+)
+def test_positions_frozen_at_rest_end_in_silence_before_the_arm_is_fast(robot, motion, velocity):
+    way, duration = motion
     asks = {BEGIN: moved(away(robot, way), duration)}
     played = play(scene(robot, asks, duration + 2.0, state=frozen(0.3, velocity)))
     require_silence(played, FASTEST[robot])
 
 
-@pytest.mark.parametrize("velocities", ["derived", "missing"])
-@pytest.mark.parametrize("robot", TIPS)
-@pytest.mark.parametrize(("way", "duration"), MOTIONS)
-def test_positions_in_coarse_steps_that_freeze_end_in_silence(robot, velocities, way, duration):
+@pytest.mark.parametrize(
+    ("robot", "motion", "velocities"), each_once([*TIPS], MOTIONS, ["missing", "derived"])
+)
+def test_positions_in_coarse_steps_that_freeze_end_in_silence(robot, motion, velocities):
     """Later than those in fine steps: a step may be all that a joint has moved."""
+    way, duration = motion
     asks = {BEGIN: moved(away(robot, way), duration)}
     lie = frozen(BEGIN + 0.4 * duration, 0.0, seen=in_steps(COARSE, velocities))
     require_silence(play(scene(robot, asks, 1.4 * duration + 1.0, state=lie)), FASTEST_UNSURE)
 
 
-@pytest.mark.parametrize("before", [0.0, 0.3], ids=["at rest", "in motion"])
-@pytest.mark.parametrize("velocity", [0.0, np.nan], ids=["zero", "not measured"])
-@pytest.mark.parametrize("robot", TIPS)
-@pytest.mark.parametrize("way", [study(WAYS[0]), WAYS[1], study(WAYS[2]), study(WAYS[3])])
+@pytest.mark.parametrize(
+    ("robot", "velocity", "before", "way"),
+    few_or_all(
+        [
+            ("panda", 0.0, 0.3, WAYS[1]),
+            ("panda", np.nan, 0.0, WAYS[1]),
+            ("ur5e", 0.0, 0.0, WAYS[1]),
+            ("ur5e", np.nan, 0.3, WAYS[1]),
+        ],
+        product(TIPS, [0.0, np.nan], [0.0, 0.3], WAYS),
+    ),
+)
 def test_positions_that_freeze_while_the_hand_is_led_end_in_silence(robot, velocity, before, way):
     lie = frozen(BEGIN + before, velocity)
     asks = {BEGIN: led(robot, way)}
@@ -188,9 +204,13 @@ def test_brakes_that_stop_a_motion_are_not_taken_for_frozen_positions(robot):
     assert np.abs(played.qd[-1]).max() < 0.01
 
 
-@pytest.mark.parametrize("step", [COARSE, study(FINE)])
-@pytest.mark.parametrize("velocities", ["true", "derived", "missing"])
-@pytest.mark.parametrize("robot", TIPS)
+@pytest.mark.parametrize(
+    ("robot", "velocities", "step"),
+    few_or_all(
+        [("panda", "true", COARSE), ("ur5e", "derived", COARSE), ("panda", "missing", COARSE)],
+        product(TIPS, ["true", "derived", "missing"], [COARSE, FINE]),
+    ),
+)
 def test_steps_of_an_encoder_are_not_taken_for_frozen_positions(robot, velocities, step):
     """As coarse as the 300 degrees in 1024 steps of a small servo; velocities peak at each step."""
     asks = to_and_fro(robot, ((0.005, 0.5), (0.1, 0.4), (0.1, 2.0)), 0.3)
@@ -199,9 +219,13 @@ def test_steps_of_an_encoder_are_not_taken_for_frozen_positions(robot, velocitie
     assert played.speed.max() < 0.6
 
 
-@pytest.mark.parametrize("stiction", [0.5, study(1.0), 1.5])
-@pytest.mark.parametrize("robot", TIPS)
-@pytest.mark.parametrize("hand", [False, True], ids=["joints", "hand"])
+@pytest.mark.parametrize(
+    ("robot", "stiction", "hand"),
+    few_or_all(
+        [("panda", 0.5, False), ("panda", 1.5, True), ("ur5e", 1.5, False), ("ur5e", 0.5, True)],
+        product(TIPS, [0.5, 1.0, 1.5], [False, True]),
+    ),
+)
 def test_friction_that_is_not_what_the_controller_knows_freezes_nothing(robot, stiction, hand):
     asks, mode = to_and_fro(robot, ((0.005, 0.5), *MOTIONS), 0.5), {}
     if hand:

@@ -15,7 +15,7 @@ from featherstone_ros.control.trajectory import Point
 
 ROBOTS = ("panda", "ur5e", "z1")
 DRAWN = few_or_all(
-    [("panda", 0, True), ("ur5e", 1, False), ("z1", 0, False)],
+    [("panda", 0, True), ("ur5e", 0, False), ("z1", 1, False)],
     product(ROBOTS, range(2), (False, True)),
 )
 BEGIN, PULSE, SIZE = 0.2, 1.8, 0.25  # [s], [rad/s], [rad]
@@ -76,13 +76,13 @@ STREAMS = [  # how long it may lag [s], how far it may be off [rad]
     (single_points, 50.0, {}, 0.02, 0.02),
     (chunks, 5.0, SPLINE, 0.01, 0.01),
 ]
-JITTERS = 0.01, 0.0, 0.0, 0.01, 0.0  # [s] of each of them
+FEW = ((0, 0.01), (1, 0.0), (3, 0.01), (4, 0.0))  # of these, and jitter [s]
 
 
 @pytest.mark.parametrize(
     ("send", "rate", "parameters", "latest", "off", "jitter"),
     few_or_all(
-        [(*stream, jitter) for stream, jitter in zip(STREAMS, JITTERS, strict=True)],
+        [(*STREAMS[k], jitter) for k, jitter in FEW],
         [(*stream, jitter) for stream in STREAMS for jitter in (0.0, 0.01)],
     ),
 )
@@ -181,7 +181,7 @@ def test_a_difference_of_velocities_is_not_kept_while_the_stream_turns_round():
     assert played.speed[played.since(drawn.event)].max() < drawn.speed + 0.1
 
 
-@pytest.mark.parametrize("robot", [study("panda"), study("ur5e"), "xarm7"])
+@pytest.mark.parametrize("robot", ["panda", study("ur5e"), study("xarm7")])
 def test_an_arm_that_begins_behind_catches_up_with_chunk_after_chunk(robot):
     """Each chunk begins without acceleration: what that leaves does not turn the catch-up round."""
     home = load(robot).start
