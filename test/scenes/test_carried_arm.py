@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from arm_scene import Scene, play, trajectory
 from numpy.testing import assert_allclose
+from studies import study
 from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
@@ -53,8 +54,13 @@ def robots(tmp_path_factory):
     return {kind: str(path) for kind, path in paths.items()}
 
 
-@pytest.mark.parametrize("mujoco", [False, True], ids=["ours", "mujoco"])
-@pytest.mark.parametrize(("kind", "distance"), [("prismatic", 0.3), ("revolute", 0.6)])
+@pytest.mark.parametrize(
+    ("kind", "distance", "mujoco"),
+    [
+        *(("prismatic", 0.3, False), ("revolute", 0.6, True)),
+        *(study("prismatic", 0.3, True), study("revolute", 0.6, False)),
+    ],
+)
 def test_what_carries_the_arm_moves_while_the_arm_is_held(robots, kind, distance, mujoco):
     """Without a step, within 2 mrad: 30 to 50 of a torso where gravity stays as it was."""
     others = {"carrier": partial(moved, distance=distance)}

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
-from arm_scene import Ask, Played, Scene, deactivate, fall_back, load, play, trajectory
+from arm_scene import (
+    Ask,
+    Played,
+    Scene,
+    chunk,
+    deactivate,
+    fall_back,
+    gains_for,
+    load,
+    play,
+    set_point,
+    trajectory,
+)
 from drive_settings import parameters_of
 from lies import COARSE, SERVO, in_steps
-from studies import SWEEP
+from studies import SWEEP, few_or_all, study
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import HOLDS, RUNNING
@@ -25,10 +38,9 @@ At = Callable[[float], tuple[Floats, Floats]]
 
 def parameters(name: str, rate: float) -> dict[str, object]:
     """Return those of drives that are known, with gains chosen for a rate [Hz]."""
-    model, (rotor, coulomb) = load(name).model, ARMS[name]
-    gains = {f"gains.{joint}.{gain}": 0.0 for joint in model.joint_names for gain in "pd"}
-    known = parameters_of(model.joint_names, rotor, coulomb, coulomb)
-    return {**known, **gains, "gains.period": 1.0 / rate}
+    rotor, coulomb = ARMS[name]
+    known = parameters_of(load(name).model.joint_names, rotor, coulomb, coulomb)
+    return known | gains_for(name, 1.0 / rate)
 
 
 def middle(name: str) -> Floats:
@@ -60,31 +72,23 @@ def if_running(ask: Ask) -> Ask:
     return lambda loop: ask(loop) if loop.controller.phase in RUNNING else None
 
 
+def streamed(send: Callable[[float], Ask]) -> dict[float, Ask]:
+    return {REST + t: if_running(send(t)) for t in np.arange(0.0, LASTS, 1.0 / STREAM)}
+
+
 def set_points(at: At) -> dict[float, Ask]:
     """Positions alone."""
-    return points(lambda t: Point(0.0, at(t)[0]))
+    return streamed(lambda t: set_point(at(t)[0]))
 
 
 def stops(at: At) -> dict[float, Ask]:
     """Positions with velocity 0, at each of which the arm is to stand."""
-    return points(lambda t: Point(0.0, at(t)[0], 0.0 * at(t)[0]))
-
-
-def points(of: Callable[[float], Point]) -> dict[float, Ask]:
-    def one(point: Point) -> Ask:
-        return lambda loop: loop.controller.set_point(loop.now, point)
-
-    return {REST + t: if_running(one(of(t))) for t in np.arange(0.0, LASTS, 1.0 / STREAM)}
+    return streamed(lambda t: set_point(at(t)[0], 0.0 * at(t)[0]))
 
 
 def chunks(at: At) -> dict[float, Ask]:
     """Three points of positions alone, again and again."""
-
-    def one(t: float) -> Ask:
-        times = (np.arange(3) + 1.0) / STREAM
-        return trajectory([Point(s, at(t + s)[0]) for s in times])
-
-    return {REST + t: if_running(one(t)) for t in np.arange(0.0, LASTS, 1.0 / STREAM)}
+    return streamed(lambda t: chunk(lambda time: at(time)[0], t, range(1, 4)))
 
 
 KINDS = {"trajectory": asked, "set-points": set_points, "chunks": chunks, "stops": stops}
@@ -114,13 +118,13 @@ def require_no_accusation(seen: Played) -> None:
     ("name", "rate", "kind", "seed", "step"),
     [
         ("ur5e", 30, "chunks", 4, SERVO),  # braked where the stream ends
-        ("ur5e", 100, "chunks", 20, SERVO),
+        study("ur5e", 100, "chunks", 20, SERVO),
         ("panda", 30, "set-points", 46, SERVO),
         ("panda", 30, "stops", 46, SERVO),  # its estimated velocity alone leads away
         ("panda", 100, "stops", 2, SERVO),  # braked where it comes to a set-point
         ("ur5e", 30, "stops", 5, SERVO),  # the acceleration of one instant would lead it off
         ("so101", 50, "stops", 109, SERVO),  # braked by what is fed forward
-        ("so101", 30, "chunks", 1, SERVO),
+        study("so101", 30, "chunks", 1, SERVO),
         ("panda", 100, "trajectory", 2, COARSE),  # commands that answer steps need their rate
     ],
 )
@@ -128,6 +132,7 @@ def test_a_slow_motion_by_a_coarse_encoder_goes_on(name, rate, kind, seed, step)
     require_no_accusation(played(name, rate, kind, seed, step))
 
 
+@pytest.mark.study
 def test_a_slow_motion_by_a_coarse_encoder_goes_on_in_mujoco():
     require_no_accusation(played("ur5e", 30, "chunks", 4, SERVO, mujoco=True))
 
@@ -150,18 +155,19 @@ def float_freely(loop):
     loop.configure(mode="gravity_compensation")
 
 
-@pytest.mark.parametrize("ask", [deactivate, fall_back, float_freely])
-@pytest.mark.parametrize("rate", [200.0, 500.0])
+@pytest.mark.parametrize(
+    ("rate", "ask"),
+    few_or_all(
+        [(500.0, deactivate), (500.0, fall_back), (200.0, float_freely)],
+        product([200.0, 500.0], [deactivate, fall_back, float_freely]),
+    ),
+)
 def test_an_arm_whose_torque_flickers_is_not_thrown_by_the_last_of_it(rate, ask):
     """The feedback's torque goes over to gravity's from its mean: .3 to .8 from its last value."""
-    names, start = load("panda").model.joint_names, load("panda").start
-    gains = {f"gains.{joint}.{gain}": 0.0 for joint in names for gain in "pd"}
-    timing = {"gains.period": 1.0 / rate, "gains.delay": 1.0 / rate}
-    coarse = in_steps(SERVO)
+    start, period, coarse = load("panda").start, 1.0 / rate, in_steps(SERVO)
+    gains = gains_for("panda", period, **{"gains.delay": period})
     for k in range(4):
         begin = 1.5 + 0.0137 * k
         asks = {0.2: trajectory([Point(0.8, start + 0.2, np.zeros(7))]), begin: ask}
-        played = play(
-            Scene("panda", asks, begin + 0.8, None, gains | timing, coarse, period=1.0 / rate)
-        )
+        played = play(Scene("panda", asks, begin + 0.8, None, gains, coarse, period=period))
         assert played.speed[played.since(begin)].max() < 0.2

@@ -5,11 +5,13 @@ The law has to see the arm of now: feedback of where it was makes it swing.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from arm_scene import Played, Scene, load, moved, play
 from lies import NEVER, Change, late, lost_after
-from studies import few_or_all
+from studies import each_once, few_or_all, study
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -17,6 +19,7 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import JointState
 
+ROBOTS = ("panda", "ur5e")
 SPEED = 1.2  # over the speed limit: what is promised
 BEGIN, LATER = 0.5, 0.9  # [s] of the motion, and of what changes in it
 SIGNS = np.array([1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
@@ -40,25 +43,32 @@ def require_followed(seen: Played, robot: str, within: float = 0.01) -> None:
     np.testing.assert_allclose(seen.q[-1], goal(robot), atol=within)
 
 
-@pytest.mark.parametrize("mode", ["feedforward", "computed_torque"])
-@pytest.mark.parametrize("delay", few_or_all([0.09], [0.01, 0.03, 0.06, 0.09]))
-@pytest.mark.parametrize("robot", ["panda", "ur5e"])
-def test_an_arm_follows_whether_states_are_late_from_the_start_or_in_its_motion(robot, delay, mode):
+@pytest.mark.parametrize(
+    ("robot", "mode", "delay"),
+    few_or_all(
+        [("panda", "computed_torque", 0.09), ("ur5e", "feedforward", 0.09)],
+        product(ROBOTS, ["feedforward", "computed_torque"], [0.01, 0.03, 0.06, 0.09]),
+    ),
+)
+def test_an_arm_follows_whether_states_are_late_from_the_start_or_in_its_motion(robot, mode, delay):
     for before in (0.0, delay):
         seen = played(robot, (before, delay), parameters={"mode": mode})
         require_followed(seen, robot)
 
 
-@pytest.mark.parametrize("offset", [-0.08, -0.03, 0.03, 0.3])
-@pytest.mark.parametrize("robot", ["panda", "ur5e"])
+@pytest.mark.parametrize(("robot", "offset"), each_once(ROBOTS, [-0.08, -0.03, 0.03, 0.3]))
 def test_clocks_that_differ_do_no_harm(robot, offset):
     """By less than state_timeout, that is taken for a delay; and states may be late as well."""
     require_followed(played(robot, (0.0, 0.02), (offset, offset)), robot, 0.02)
 
 
-@pytest.mark.parametrize("before", [0.0, 1000.0])
-@pytest.mark.parametrize("back", few_or_all([0.05, 0.09], [0.015, 0.033, 0.05, 0.07, 0.09]))
-@pytest.mark.parametrize("robot", ["panda", "ur5e"])
+@pytest.mark.parametrize(
+    ("robot", "back", "before"),
+    few_or_all(
+        [("panda", 0.09, 0.0), ("panda", 0.05, 1000.0), ("ur5e", 0.09, 1000.0)],
+        product(ROBOTS, [0.015, 0.033, 0.05, 0.07, 0.09], [0.0, 1000.0]),
+    ),
+)
 def test_a_clock_that_is_set_back_in_motion_is_no_jump_of_the_arm(robot, back, before):
     """States older than the last come meanwhile; it is as if there were none."""
     seen = played(robot, NEVER, (before, before - back))
@@ -75,7 +85,7 @@ def test_without_late_states_no_estimate_is_advanced():
     np.testing.assert_allclose(commands[1:], [commands[0]] * 2, atol=1e-6)
 
 
-@pytest.mark.parametrize("delay", [0.03, 0.06])
+@pytest.mark.parametrize("delay", [study(0.03), 0.06])
 def test_a_joint_that_sticks_is_not_taken_for_fast_since_the_model_would_move_it(delay):
     """By friction that the model does not know; noise tells that its encoder lives."""
     random, delayed = np.random.default_rng(0), late((delay, delay), NEVER, LATER)
@@ -100,7 +110,7 @@ def test_states_without_stamps_are_not_late_on_a_clock_that_begins_at_zero():
     assert controller.compiled.time == pytest.approx(0.002 * 199)
 
 
-@pytest.mark.parametrize("robot", ["panda", "ur5e"])
+@pytest.mark.parametrize("robot", ROBOTS)
 def test_states_that_fall_behind_by_more_than_state_timeout_are_none(robot):
     seen = played(robot, (0.0, 0.15))
     assert seen.loop.controller.phase is Phase.SILENT
@@ -120,12 +130,10 @@ def test_a_limit_cycle_of_a_delay_that_nobody_knows_ends_in_a_damped_hold():
     assert np.abs(seen.qd[-1]).max() < 0.05
 
 
-@pytest.mark.parametrize("robot", ["panda", "ur5e"])
-@pytest.mark.parametrize(("stop_time", "give_up_after"), SETTINGS)
-def test_no_command_ends_while_the_arm_moves_whose_states_have_stopped(
-    robot, stop_time, give_up_after
-):
+@pytest.mark.parametrize(("robot", "times"), each_once(ROBOTS, SETTINGS))
+def test_no_command_ends_while_the_arm_moves_whose_states_have_stopped(robot, times):
     """The open-loop stop does not last for stop_time, and is over before give_up_after counts."""
+    stop_time, give_up_after = times
     settings = {"stop_time": stop_time, "give_up_after": give_up_after}
     most = 0.1 + 0.5 + give_up_after + 0.05
     ask = {BEGIN: moved(goal(robot, 0.6), 0.8)}

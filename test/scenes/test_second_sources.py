@@ -5,18 +5,17 @@ In turns with the one that is expected, so that half of what is heard is his.
 
 import numpy as np
 import pytest
-from arm_scene import Scene, load, moved, play
+from arm_scene import Scene, chunk, load, moved, play, set_point
 from drawn_scenes import ADDED, bounds
 from lies import in_turns
-from studies import study
+from studies import each_once, study
 
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.trajectory import Point, TrajectoryError
+from featherstone_ros.control.trajectory import TrajectoryError
 
 BEGIN, DURATION = 0.2, 1.2  # [s]
 AWAY = {"panda": 0.4, "ur5e": 0.6}  # [rad]
 START = load("panda").start
-NAMES = load("panda").arm.model.joint_names
 
 
 def motion(robot):
@@ -41,8 +40,10 @@ class Holding:
         return command._replace(effort=self.effort)
 
 
-@pytest.mark.parametrize("mode", ["feedforward", "computed_torque", "gravity_compensation"])
-@pytest.mark.parametrize("robot", AWAY)
+@pytest.mark.parametrize(
+    ("robot", "mode"),
+    each_once([*AWAY], ["feedforward", "computed_torque", "gravity_compensation"]),
+)
 def test_an_arm_of_two_controllers_is_not_thrown(robot, mode):
     """It stays between what the two want: the one that moves it says that it is off its path. The
     other holds it, or lets it float.
@@ -69,8 +70,7 @@ def test_drives_that_are_told_nothing_in_between_do_not_throw_the_arm(robot):
     assert played.loop.controller.phase is Phase.HOLDING
 
 
-@pytest.mark.parametrize("off", [0.0, 0.3])
-@pytest.mark.parametrize("robot", AWAY)
+@pytest.mark.parametrize(("robot", "off"), each_once([*AWAY], [0.0, 0.3]))
 def test_states_of_two_arms_give_finite_torques_within_their_limits(robot, off):
     """The other one stands where this one began, or elsewhere: class 5, no speed is promised."""
     start, asks = motion(robot)
@@ -82,28 +82,25 @@ def test_states_of_two_arms_give_finite_torques_within_their_limits(robot, off):
     assert (np.abs(efforts) <= arm.model.effort_limit).all()
 
 
-def place(at, there):
-    return START + there + 0.15 * np.sin(2.0 * (at - BEGIN)) * np.ones(7)
+def way(there):
+    return lambda time: START + there + 0.15 * np.sin(2.0 * (time - BEGIN)) * np.ones(7)
 
 
-def set_point(loop, at, there):
-    loop.controller.set_point(loop.now, Point(0.0, place(at, there)))
+def points(at, there):
+    return set_point(way(there)(at))
 
 
-def chunk(loop, at, there):
-    times = np.arange(16) / 30.0
-    points = [Point(time, place(at + time, there)) for time in times]
-    loop.controller.set_trajectory(loop.now, NAMES, points)
+def chunks(at, there):
+    return chunk(way(there), at)
 
 
-def goal(loop, at, there):
-    points = [Point(0.5, START + there, np.zeros(7), np.zeros(7))]
-    loop.controller.set_trajectory(loop.now, NAMES, points)
+def goal(at, there):
+    return moved(START + there, 0.5)
 
 
 @pytest.mark.parametrize("every", [study(0.01), 0.1])
 @pytest.mark.parametrize(
-    ("one", "other"), [(set_point, set_point), (chunk, chunk), (set_point, goal), (goal, goal)]
+    ("one", "other"), [(points, points), (chunks, chunks), (points, goal), (goal, goal)]
 )
 def test_two_streams_whip_no_arm(one, other, every):
     """They ask for places that are .1 rad apart."""
@@ -112,7 +109,7 @@ def test_two_streams_whip_no_arm(one, other, every):
     def send(which, at):
         def ask(loop):
             try:
-                (one, other)[which](loop, at, 0.1 * which)
+                (one, other)[which](at, 0.1 * which)(loop)
                 taken[which] += 1
             except (TrajectoryError, ValueError) as refused:
                 assert "too far" in str(refused)

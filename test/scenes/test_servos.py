@@ -5,6 +5,7 @@ import pytest
 from arm_scene import Scene, load, play, trajectory
 from lies import lost_after
 from numpy.testing import assert_allclose
+from studies import study
 
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
@@ -38,8 +39,8 @@ def other_mode(loop):
 GAPS = [{"state": lost_after(0.8, end)} for end in (0.95, 1.1)]
 
 
+@pytest.mark.parametrize("mujoco", [False, study(True)])
 @pytest.mark.parametrize("then", [{}, {"ask": {0.4: THERE, 0.9: other_mode}}, *GAPS])
-@pytest.mark.parametrize("mujoco", [False, True])
 def test_positions_in_plain_python_are_bounded_in_speed_and_acceleration(then, mujoco):
     """In motion, where the mode changes in motion, and after a gap; at 100 Hz.
 
@@ -56,7 +57,7 @@ def test_positions_in_plain_python_are_bounded_in_speed_and_acceleration(then, m
     assert acceleration[usual].max() < 1.01 * ACCELERATION
 
 
-@pytest.mark.parametrize(("rate", "seed"), [(30.0, 0), (30.0, 3), (50.0, 2)])
+@pytest.mark.parametrize(("rate", "seed"), [study(30.0, 0), (30.0, 3), study(50.0, 2)])
 def test_velocities_of_the_instants_at_which_servos_stand_accuse_nobody(rate, seed):
     """Stiff servos are where they were told long before the next position: they go by steps."""
     period, random = round(1.0 / rate, 3), np.random.default_rng(seed)

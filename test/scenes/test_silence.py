@@ -97,7 +97,7 @@ def test_a_gap_in_a_fast_motion_changes_nothing(robot, lost):
 @pytest.mark.parametrize(
     ("robot", "seed", "mujoco"),
     few_or_all(
-        [("xarm7", 0, False), ("z1", 1, False)],
+        [("z1", 1, False)],
         product(["xarm7", "z1"], [0, 1, 2], [False, True]),
     ),
 )
@@ -113,8 +113,10 @@ def test_an_arm_that_its_friction_is_about_to_hold_is_not_thrown(robot, seed, mu
         require_no_faster(play(unread), motion)
 
 
-@pytest.mark.parametrize("seed", [0, study(1), study(2)])
-@pytest.mark.parametrize("robot", ["panda", "xarm7", "z1"])
+@pytest.mark.parametrize(
+    ("robot", "seed"),
+    few_or_all([("panda", 1), ("z1", 1)], product(["panda", "xarm7", "z1"], range(3))),
+)
 def test_a_short_state_timeout_does_not_accuse_a_joint_that_friction_holds(robot, seed):
     """Its position is repeated, which is no fault within the period of the slowest hardware."""
     scene, _, _ = drawn(robot, seed)
