@@ -118,7 +118,8 @@ class Episode(ClosedLoop):
         super().__init__(controlled(robot, stated, mode), plant, late, PERIOD)
         self.random = np.random.default_rng(seed)
         self.dynamics = Dynamics(self.model)
-        self.fastest = self.driven = 0.0  # of the speed limits; [J] when it was last driven
+        self.fastest = 0.0  # of the speed limits
+        self.driven = robot.start, 0.0 * robot.start  # position and velocity when it last was
         self.transfers_until = 0.0  # from the last command of another mode
         self.run(0.3)
 
@@ -132,13 +133,19 @@ class Episode(ClosedLoop):
     def _watch(self) -> None:
         """Note the speed, unless the arm coasts: it may pass all its energy to a light wrist."""
         q, qd = self.plant.q, self.plant.qd
-        energy = self.dynamics.energy(q, qd)[0] + 0.5 * self.robot.armature @ qd**2
-        falls = (np.abs(self.dynamics.gravity(q)) > self.model.effort_limit).any()
-        drives = self.controller.phase not in COASTING or self.now < self.transfers_until
-        if drives or falls or np.any(self.plant.push):
-            self.driven = energy
-        if self.controller.phase not in COASTING or energy > self.driven:
+        is_driven = self.controller.phase not in COASTING
+        if (
+            is_driven
+            or self.now < self.transfers_until
+            or np.any(self.plant.push)
+            or (np.abs(self.dynamics.gravity(q)) > self.model.effort_limit).any()
+        ):
+            self.driven = q, qd
+        if is_driven or self._energy(q, qd) > self._energy(*self.driven):
             self.fastest = max(self.fastest, float((np.abs(qd) / self.robot.speed).max()))
+
+    def _energy(self, q: Floats, qd: Floats) -> float:
+        return self.dynamics.energy(q, qd)[0] + 0.5 * self.robot.armature @ qd**2
 
     def move(self, share: float = 1.0) -> None:
         """Begin a motion of all joints and follow a share of it."""

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ class Side:
         """Of it alone."""
         return self.arms[Mode.FEEDFORWARD].model
 
-    @property
+    @cached_property
     def tip(self) -> str:
         """Its hand's link."""
         return self.arms[Mode.FEEDFORWARD].tip

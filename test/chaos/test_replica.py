@@ -8,7 +8,7 @@ import pytest
 import replica
 from arm import arm
 from episodes import KINDS, KINDS_IN_CONTACT, draw
-from studies import few_or_all
+from studies import each_once, few_or_all, study
 
 from featherstone_ros.control.settings import Mode
 
@@ -20,7 +20,7 @@ def outcome_of(seed, by_hand):
 
 
 def traffic_of(seed, by_hand=None):
-    return replica.Replica(ARM).run([draw(seed, ARM.model, ARM.home, by_hand)])[0]
+    return replica.replica_of("panda").run([draw(seed, ARM.model, ARM.home, by_hand)])[0]
 
 
 BY_TURNS = False, True, True, False  # faults come in pairs: of states, of commands
@@ -38,11 +38,11 @@ def test_arm_stays_within_the_bounds(kind, by_hand):
 
 ONCE_BEYOND = (
     # States so far apart that feedback swung the arm up: 2.7, 4.3, 2.5 times the speed limit.
-    *(100985, 1510, 4700),
+    *(100985, study(1510), study(4700)),
     # A wrong position was taken for a speed, or believed after a gap: 3.3, 3.1, 4.1 times.
-    *(102508, 1798, 5367),
+    *(102508, study(1798), 5367),
     # So were two wrong velocities in a row: 3.8 and 2.1 times.
-    *(13908, 16408),
+    *(13908, study(16408)),
     # An open-loop stop began at a wrong position: 3.4 times.
     21833,
     # The first state of all had a wrong velocity: 2.2 times.
@@ -51,18 +51,18 @@ ONCE_BEYOND = (
     501158,
     # Drives that stood still themselves, and that lost up to nine of ten commands; 101901 and
     # 9705451 lost 89 % of them, which docs/faults.md does not promise anything for.
-    *(100620, 101601, 4301, 112051, 9725676),
+    *(100620, study(101601), study(4301), 112051, study(9725676)),
     # Brakes carried a joint into its stop, which its velocities did not show: taken for frozen.
-    *(7006686, 7007291),
+    *(7006686, study(7007291)),
     # Bits flipped in every state: one in ten is readable, some of these wrong: 2.1 and 2.6 times.
-    *(5019710, 9606385),
+    *(study(5019710), 9606385),
     # A velocity of the wrong sign counted as none, and the damper pushed: 2.0 and 2.1 times.
-    *(9701292, 9714158),
+    *(study(9701292), 9714158),
     # A wrong number pushed a joint for .12 s, as no good state came after it: 2.0 times.
-    *(11032642, 12043283),
+    *(11032642, study(12043283)),
     # What one wrong position had caused was carried on by the transfer after it, which pushed for
     # as long as no state came: 3.8, 2.6 times. So was what moved an arm as states came back: 2.1.
-    *(14045860, 14359260, 14045035),
+    *(14045860, study(14359260), 14045035),
     # The first state after a gap, or of a new process, was wrong: 3.6 times; 2.2 steps.
     *(14686135, 14028873),
     # Brakes that still stopped the arm carried more than a measured effort is believed for.
@@ -75,33 +75,34 @@ def test_arm_stays_within_bounds_that_it_once_left(seed):
     assert outcome_of(seed, by_hand=False).figures.faults == []
 
 
-@pytest.mark.parametrize("seed", [102287, 104542, 104707, 104877])
-def test_hand_that_would_be_behind_without_a_fault_may_be_so_with_one(seed):
-    assert outcome_of(seed, by_hand=True).figures.faults == []
+HAND_BEYOND = (
+    # It would be behind without a fault, and may be so with one.
+    *(102287, study(104542), study(104707), study(104877)),
+    202241,  # It was thrown far.
+)
 
 
-@pytest.mark.parametrize("seed", [202241])
-def test_hand_that_was_once_thrown_far_stays_within_its_bounds(seed):
+@pytest.mark.parametrize("seed", HAND_BEYOND)
+def test_hand_stays_within_bounds_that_it_once_left(seed):
     assert outcome_of(seed, by_hand=True).figures.faults == []
 
 
 CONTACT = list(KINDS_IN_CONTACT)
 SENSOR = CONTACT[len(KINDS) :]
+MODES = [mode for mode in Mode if mode.leads_end_effector]
 
 
-@pytest.mark.parametrize("mode", [mode for mode in Mode if mode.leads_end_effector])
-def test_hand_that_presses_stays_within_its_bounds_whatever_its_sensor_says(mode):
-    presses = replica.Replica(ARM, mode, press=True)
-    for kind in SENSOR:
-        outcome = presses.judge(CONTACT.index(kind))
-        assert outcome.figures.faults == []
-        assert 10.0 < outcome.figures.force < 80.0
+@pytest.mark.parametrize(("mode", "kind"), each_once(MODES, SENSOR))
+def test_hand_that_presses_stays_within_its_bounds_whatever_its_sensor_says(mode, kind):
+    outcome = replica.replica_of("panda", mode, True).judge(CONTACT.index(kind))
+    assert outcome.figures.faults == []
+    assert 10.0 < outcome.figures.force < 80.0
 
 
-@pytest.mark.parametrize("seed", [610000019, 610000225])
+@pytest.mark.parametrize("seed", [610000019, study(610000225)])
 def test_open_loop_stop_knows_what_the_hand_touches(seed):
     """It braked an arm that the plane held back, and pushed it to .96 of its limit."""
-    outcome = replica.Replica(ARM, press=True).judge(seed)
+    outcome = replica.replica_of("panda", Mode.CARTESIAN_IMPEDANCE, True).judge(seed)
     assert outcome.figures.faults == []
     assert outcome.figures.speed < 0.5
 
@@ -138,7 +139,7 @@ def test_faults_do_reach_controller_and_twin():
     assert len(np.unique(traffic.command_index)) < 0.95 * len(traffic.q)
 
 
-@pytest.mark.parametrize(("seed", "by_hand"), [(0, False), (0, True), (104877, True)])
+@pytest.mark.parametrize(("seed", "by_hand"), [(0, False), study(0, True), (104877, True)])
 def test_arm_that_is_let_go_is_seen_to_fall(monkeypatch, seed, by_hand):
     run, send = replica.Replica.run, replica.Replica._send
 
