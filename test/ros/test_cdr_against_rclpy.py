@@ -4,6 +4,7 @@ import string
 
 import numpy as np
 import pytest
+from studies import study
 from support import Ros  # noqa: F401  (skips this module where ROS is missing)
 
 # isort: split
@@ -140,26 +141,32 @@ def assert_multi_arrays_agree(message):
 
 # Kilted's Fast CDR takes them as a number of bytes behind the message, Jazzy's passes over them.
 OPTIONS = (2, 3)
+EVERY = range(256)
+EDGES = (0, 1, 127, 128, 254, 255)
 
 
-def corruptions(data):
-    """Yield the message with one byte changed, for every byte but OPTIONS, and every value."""
-    for at in range(len(data)):
-        if at in OPTIONS:
-            continue
-        for value in range(256):
-            if value != data[at]:
-                yield data[:at] + bytes([value]) + data[at + 1 :]
+def corruptions(data, values=EVERY):
+    """Yield the message with one byte changed, for every byte but OPTIONS.
+
+    To each of some values, to each neighbour, and by each bit.
+    """
+    for at in set(range(len(data))).difference(OPTIONS):
+        byte = data[at]
+        near = {(byte + 1) % 256, (byte - 1) % 256, *(byte ^ 1 << bit for bit in range(8))}
+        for value in near.union(values) - {byte}:
+            yield data[:at] + bytes([value]) + data[at + 1 :]
 
 
-@pytest.mark.parametrize("frame_id", ["", "abc"])
-def test_a_corrupted_joint_state_is_refused_or_read_as_rclpy_reads_it(frame_id):
+@pytest.mark.parametrize(
+    ("frame_id", "values"), [("", EDGES), ("abc", EDGES), study("", EVERY), study("abc", EVERY)]
+)
+def test_a_corrupted_joint_state_is_refused_or_read_as_rclpy_reads_it(frame_id, values):
     names = ["ab", "c"]
     encoder = codec.JointStateEncoder(names, frame_id)
     encoder.position[:], encoder.effort[:] = (1.0, 2.0), (3.0, -4.0)
     data, accepted = encoder.encode(1, 2), 0
     fresh, learnt = codec.JointStateDecoder(names), codec.JointStateDecoder(names)
-    for corrupted in corruptions(data):
+    for corrupted in corruptions(data, values):
         learnt.decode(data)
         refused = [refusal(fresh, corrupted), refusal(learnt, corrupted)]
         assert refused[0] == refused[1]
@@ -168,7 +175,7 @@ def test_a_corrupted_joint_state_is_refused_or_read_as_rclpy_reads_it(frame_id):
             message = deserialize_message(corrupted, JointState)
             for decoder in (fresh, learnt):
                 assert_read_as_rclpy_reads(decoder, names, message)
-    assert accepted > 255 * 6 * 8  # every change of a number is
+    assert accepted > len(values) * 6 * 8  # every change of a number is
 
 
 def refusal(decoder, data):
