@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, replace
 from functools import cache
@@ -143,12 +144,12 @@ class ContactBench:
         """Return the force of the plane on the hand at a place, (3,) each."""
         if not self.stiffness or not (depth := self.height - self.normal @ place) > 0.0:
             return np.zeros(3)
-        push = self.stiffness * depth * self.normal
+        force = self.stiffness * depth
+        push = force * self.normal
         if self.rubs:
             velocity = self.dynamics.link_velocity(self.arm.q, self.arm.qd, self.kind.tip)[:3]
             sliding = velocity - (self.normal @ velocity) * self.normal
-            size = np.linalg.norm(push) / max(float(np.linalg.norm(sliding)), STILL)
-            push -= self.rubs * size * sliding
+            push -= self.rubs * force / max(math.sqrt(sliding @ sliding), STILL) * sliding
         return push
 
     @property

@@ -29,7 +29,7 @@ STIFFNESS = np.array([400.0] * 3 + [30.0] * 3)
 class Scene:
     """A simulated arm with all of its drives' friction, and the controller that compensates it."""
 
-    def __init__(self, robot: str, dry: float, stiffness=STIFFNESS, **parameters):
+    def __init__(self, robot: str, dry: float, stiffness=STIFFNESS, period=STEP, **parameters):
         setup = load(robot)
         self.stiffness = stiffness
         self.model, self.tip = setup.model, TIPS[robot]
@@ -44,7 +44,7 @@ class Scene:
             mode="cartesian_impedance", tip=self.tip, stiffness=stiffness, **parameters,
         )  # fmt: skip
         self.arm = SimulatedArm.of(self.model, self.drives, setup.start)
-        self.loop = ClosedLoop(arm, self.arm, delay=0.0, period=STEP)
+        self.loop = ClosedLoop(arm, self.arm, delay=0.0, period=period)
         self.controller = self.loop.controller
 
     @property
@@ -81,7 +81,7 @@ class Scene:
     few_or_all([("ur5e", "tip")], product(TIPS, ["base", "tip"])),
 )
 def test_without_dry_friction_the_target_is_reached(robot, axes):
-    for error in Scene(robot, dry=0.0, stiffness_frame=axes).errors():
+    for error in Scene(robot, dry=0.0, period=2 * STEP, stiffness_frame=axes).errors():
         assert np.linalg.norm(error[:3]) < 1e-4
         assert np.linalg.norm(error[3:]) < 5e-4
 
@@ -90,7 +90,7 @@ def test_without_dry_friction_the_target_is_reached(robot, axes):
 @pytest.mark.parametrize("robot", few_or_all(["panda"], TIPS))
 def test_dry_friction_leaves_what_its_torque_is_over_the_stiffness(robot, times):
     """Compensated along the desired velocity, it is not compensated at rest."""
-    scene = Scene(robot, dry=1.0, stiffness=times * STIFFNESS)
+    scene = Scene(robot, dry=1.0, stiffness=times * STIFFNESS, period=2 * STEP)
     for error in scene.errors():
         assert (np.abs(error) < scene.left_by_dry_friction()).all()
         assert np.linalg.norm(error[:3]) > 1e-4 / times

@@ -69,8 +69,8 @@ def test_force_is_kept_standing_and_sliding(mode, stiffness):
     assert force.max() < 1.1 * FORCE
     np.testing.assert_allclose(force[-200:], FORCE, atol=0.1)
     begin = bench.pose[0, 3]
-    np.testing.assert_allclose(press(bench, 4.0, along=0.01), FORCE, atol=1.0)
-    assert bench.pose[0, 3] - begin > 0.025
+    np.testing.assert_allclose(press(bench, 2.0, along=0.01), FORCE, atol=1.0)
+    assert bench.pose[0, 3] - begin > 0.008
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_force_is_kept_with_friction_from_the_begin_of_sliding(mode, axis, known
     bench = pressing(mode, sensor=known is None, friction=COULOMB, axis=axis)
     if known is not None:
         bench.shadow.use(bench.shadow.prepare(bench.known_friction(known * COULOMB)))
-    press(bench, 5.0)
+    press(bench, 2.5)
     standing, sliding = press(bench, 0.5), press(bench, 1.5, along=0.01)
     bound = 1.0 if known is None else 3.0
     assert np.abs(standing - FORCE).max() < bound
@@ -108,7 +108,7 @@ def test_lost_contact_leads_back_to_the_spring(mode):
     bench = pressing(mode)
     press(bench, 3.0)
     bench.height = 0.0  # an edge
-    press(bench, 6.0)
+    press(bench, 4.0)
     place = bench.pose[2, 3]
     assert place > bench.heights[0] - 0.1  # what the spring had been stretched by
     press(bench, 1.0)
@@ -148,7 +148,7 @@ def test_pose_leads_along_the_other_axes_alone(mode):
 
 def test_force_that_cannot_be_reached_does_not_wind_up():
     bench = pressing(Mode.CARTESIAN_IMPEDANCE, max_force=15.0)
-    force = press(bench, 6.0)
+    force = press(bench, 4.0)
     assert force[-1] == pytest.approx(15.0, abs=0.5)
     bench.controller.set_target(bench.now, wrench=wanted(bench, 0.25 * FORCE))
     bench.run(0.15)
@@ -241,9 +241,12 @@ ARMS = {
     "gantry": gantry,
 }
 
+UNLIKE_ARMS = [name for name in ARMS if name not in ("kinova", "xarm7")]
+
 
 @pytest.mark.parametrize(
-    ("name", "mode"), few_or_all(list(zip(ARMS, cycle(MODES), strict=False)), product(ARMS, MODES))
+    ("name", "mode"),
+    few_or_all(list(zip(UNLIKE_ARMS, cycle(MODES), strict=False)), product(ARMS, MODES)),
 )
 def test_force_is_kept_on_a_plane(name, mode):
     arm = ARMS[name]()
