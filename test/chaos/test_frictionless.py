@@ -33,7 +33,7 @@ def test_no_phase_or_way_into_it_excites_an_arm_without_friction(name: str) -> N
 
 def test_damping_that_is_too_strong_for_the_loop_is_found() -> None:
     """What the node refuses: the campaign would show it."""
-    arm = frictionless.arm(frictionless.paths(["config/panda"])[0])
+    arm = frictionless.arm(frictionless.paths(["so100"])[0])
     assert not isinstance(arm, str)
     episode = frictionless.Episode(arm, *FAST, frictionless.Mode.FEEDFORWARD, seed=0)
     strong = replace(episode.arm.settings, damping=200.0 * episode.arm.settings.damping)

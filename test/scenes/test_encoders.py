@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from arm_scene import (
 )
 from drive_settings import parameters_of
 from lies import COARSE, SERVO, in_steps
-from studies import SWEEP, few_or_all, study
+from studies import SWEEP, each_once, study
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import HOLDS, RUNNING
@@ -156,11 +155,7 @@ def float_freely(loop):
 
 
 @pytest.mark.parametrize(
-    ("rate", "ask"),
-    few_or_all(
-        [(500.0, deactivate), (500.0, fall_back), (200.0, float_freely)],
-        product([200.0, 500.0], [deactivate, fall_back, float_freely]),
-    ),
+    ("rate", "ask"), each_once([500.0, 200.0], [fall_back, deactivate, float_freely])
 )
 def test_an_arm_whose_torque_flickers_is_not_thrown_by_the_last_of_it(rate, ask):
     """The feedback's torque goes over to gravity's from its mean: .3 to .8 from its last value."""

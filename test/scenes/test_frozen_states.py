@@ -7,14 +7,13 @@ velocities that contradict the positions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from arm_scene import TIPS, Ask, Played, Scene, hold, load, moved, play, trajectory
 from lies import COARSE, frozen, in_steps, since
-from studies import each_once, few_or_all
+from studies import each_once, study
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -121,13 +120,8 @@ def require_no_accusation(played: Played) -> None:
 VELOCITIES = [0.0, np.nan, None]  # of positions that are frozen: 0, not measured, live
 
 
-@pytest.mark.parametrize(
-    ("robot", "motion", "velocity"),
-    few_or_all(
-        [(r, MOTIONS[k], VELOCITIES[k - j]) for j, r in enumerate(TIPS) for k in range(3)],
-        product(TIPS, MOTIONS, VELOCITIES),
-    ),
-)
+@pytest.mark.parametrize("robot", TIPS)
+@pytest.mark.parametrize(("motion", "velocity"), each_once(MOTIONS, VELOCITIES))
 def test_positions_frozen_at_rest_end_in_silence_before_the_arm_is_fast(robot, motion, velocity):
     way, duration = motion
     asks = {BEGIN: moved(away(robot, way), duration)}
@@ -147,16 +141,7 @@ def test_positions_in_coarse_steps_that_freeze_end_in_silence(robot, motion, vel
 
 
 @pytest.mark.parametrize(
-    ("robot", "velocity", "before", "way"),
-    few_or_all(
-        [
-            ("panda", 0.0, 0.3, WAYS[1]),
-            ("panda", np.nan, 0.0, WAYS[1]),
-            ("ur5e", 0.0, 0.0, WAYS[1]),
-            ("ur5e", np.nan, 0.3, WAYS[1]),
-        ],
-        product(TIPS, [0.0, np.nan], [0.0, 0.3], WAYS),
-    ),
+    ("robot", "velocity", "before", "way"), each_once([*TIPS], VELOCITIES[:2], [0.0, 0.3], WAYS)
 )
 def test_positions_that_freeze_while_the_hand_is_led_end_in_silence(robot, velocity, before, way):
     lie = frozen(BEGIN + before, velocity)
@@ -204,12 +189,9 @@ def test_brakes_that_stop_a_motion_are_not_taken_for_frozen_positions(robot):
     assert np.abs(played.qd[-1]).max() < 0.01
 
 
+@pytest.mark.parametrize("step", [COARSE, study(FINE)])
 @pytest.mark.parametrize(
-    ("robot", "velocities", "step"),
-    few_or_all(
-        [("panda", "true", COARSE), ("ur5e", "derived", COARSE), ("panda", "missing", COARSE)],
-        product(TIPS, ["true", "derived", "missing"], [COARSE, FINE]),
-    ),
+    ("robot", "velocities"), each_once([*TIPS], ["true", "derived", "missing"])
 )
 def test_steps_of_an_encoder_are_not_taken_for_frozen_positions(robot, velocities, step):
     """As coarse as the 300 degrees in 1024 steps of a small servo; velocities peak at each step."""
@@ -219,13 +201,8 @@ def test_steps_of_an_encoder_are_not_taken_for_frozen_positions(robot, velocitie
     assert played.speed.max() < 0.6
 
 
-@pytest.mark.parametrize(
-    ("robot", "stiction", "hand"),
-    few_or_all(
-        [("panda", 0.5, False), ("panda", 1.5, True), ("ur5e", 1.5, False), ("ur5e", 0.5, True)],
-        product(TIPS, [0.5, 1.0, 1.5], [False, True]),
-    ),
-)
+@pytest.mark.parametrize("hand", [False, True], ids=["joints", "hand"])
+@pytest.mark.parametrize(("robot", "stiction"), each_once([*TIPS], [0.5, 1.5]))
 def test_friction_that_is_not_what_the_controller_knows_freezes_nothing(robot, stiction, hand):
     asks, mode = to_and_fro(robot, ((0.005, 0.5), *MOTIONS), 0.5), {}
     if hand:

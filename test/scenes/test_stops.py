@@ -1,13 +1,11 @@
 """A stop never makes an arm faster, whatever ``stop_time`` says."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from arm_scene import TIPS, Scene, deactivate, fall_back, hold, load, moved, play, trajectory
 from drawn_scenes import bounds, failures
 from lies import late_by, lost_after, shifted_after
-from studies import SWEEP, each_once, few_or_all
+from studies import SWEEP, each_once
 
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import Point
@@ -15,7 +13,6 @@ from featherstone_ros.control.trajectory import Point
 ROBOTS = ("panda", "ur5e", "z1")
 WAY = {"panda": [0.5, -0.5, 0.5, -0.5, 0.5, 0.5, 0.5], "ur5e": [0.9, 0.7, -0.8, 0.6, 0.6, -0.6]}
 BEGIN, DURATION = 0.2, 0.7
-DRAWN = few_or_all(list(zip(ROBOTS, (1, 0, 0), strict=True)), product(ROBOTS, range(2)))
 
 
 def stopped(robot, how, stop_time, mujoco=False):
@@ -28,11 +25,7 @@ def stopped(robot, how, stop_time, mujoco=False):
 
 
 @pytest.mark.parametrize(
-    ("robot", "how", "mujoco"),
-    few_or_all(
-        [("ur5e", hold, False), ("panda", deactivate, False), ("ur5e", deactivate, True)],
-        product(WAY, [hold, deactivate], [False, True]),
-    ),
+    ("robot", "how", "mujoco"), each_once([*WAY], [hold, deactivate], [False, True])
 )
 def test_a_stop_time_that_is_too_short_is_lengthened(robot, how, mujoco):
     """In .02 s the torques would throw the arm, to up to 5 times its speed limit."""
@@ -87,7 +80,7 @@ def test_a_stop_goes_by_efforts_and_payload_that_came_at_run_time(change):
     assert later.speed[after].max() <= later.speed[: after.start].max() + 0.05
 
 
-@pytest.mark.parametrize(("robot", "seed"), DRAWN)
+@pytest.mark.parametrize(("robot", "seed"), each_once(ROBOTS, (1, 0)))
 def test_a_few_drawn_stops(robot, seed):
     assert not failures("stop", robot, [seed])
 
@@ -102,14 +95,7 @@ def test_no_stop_makes_an_arm_faster(robot):
 
 @pytest.mark.parametrize(
     ("robot", "moves", "update_on", "mujoco"),
-    few_or_all(
-        [
-            ("panda", False, "state", False),
-            ("ur5e", True, "state", True),
-            ("panda", True, "timer", False),
-        ],
-        product(TIPS, [False, True], ["state", "timer"], [False, True]),
-    ),
+    each_once([*WAY], [False, True], ["state", "timer"], [False, True]),
 )
 def test_a_deactivated_arm_comes_to_rest_with_a_load_that_is_not_known(
     robot, moves, update_on, mujoco
@@ -150,19 +136,10 @@ def nothing_more(loop):
     pass
 
 
+@pytest.mark.parametrize("let_go", [0.6, 1.0])
 @pytest.mark.parametrize(
-    ("robot", "times", "end", "let_go"),
-    few_or_all(
-        [
-            ("panda", (0.2, 2.0), nothing_more, 0.6),
-            ("panda", (0.2, 2.0), fall_back, 1.0),
-            ("panda", (3.0, 0.2), deactivate, 0.6),
-            ("ur5e", (0.2, 2.0), deactivate, 0.6),
-            ("ur5e", (3.0, 0.2), fall_back, 0.6),
-            ("ur5e", (3.0, 0.2), nothing_more, 1.0),
-        ],
-        product(WAY, [(0.2, 2.0), (3.0, 0.2)], [nothing_more, fall_back, deactivate], [0.6, 1.0]),
-    ),
+    ("robot", "times", "end"),
+    each_once([*WAY], [(0.2, 2.0), (3.0, 0.2)], [nothing_more, fall_back, deactivate]),
 )
 def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(robot, times, end, let_go):
     """It accelerates at .6 s, and brakes at 1 s: up to 6.8 times the fastest speed."""

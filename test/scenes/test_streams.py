@@ -3,21 +3,15 @@
 ``python -m pytest -m "" test/scenes/test_streams.py -s`` prints the lags of docs/streams.md.
 """
 
-from itertools import product
-
 import numpy as np
 import pytest
 from arm_scene import Scene, chunk, gains_for, load, moved, play, set_point, trajectory
 from drawn_scenes import bounds, failures, stall
-from studies import SWEEP, few_or_all, study
+from studies import SWEEP, each_once, few_or_all, study
 
 from featherstone_ros.control.trajectory import Point
 
 ROBOTS = ("panda", "ur5e", "z1")
-DRAWN = few_or_all(
-    [("panda", 0, True), ("ur5e", 0, False), ("z1", 1, False)],
-    product(ROBOTS, range(2), (False, True)),
-)
 BEGIN, PULSE, SIZE = 0.2, 1.8, 0.25  # [s], [rad/s], [rad]
 START = load("panda").start
 
@@ -166,7 +160,7 @@ def test_a_jump_within_a_stream_is_led_in_and_one_at_its_beginning_is_not():
         followed(lambda at, ahead: jump(2.0, ahead), 30.0)
 
 
-@pytest.mark.parametrize(("robot", "seed", "mujoco"), DRAWN)
+@pytest.mark.parametrize(("robot", "seed", "mujoco"), each_once(ROBOTS, (1, 0), (False, True)))
 def test_a_few_drawn_stalls(robot, seed, mujoco):
     assert not failures("stall", robot, [seed], mujoco)
 
@@ -200,15 +194,7 @@ def test_an_arm_that_begins_behind_catches_up_with_chunk_after_chunk(robot):
 
 @pytest.mark.parametrize(
     ("robot", "rate", "interpolation", "seed"),
-    few_or_all(
-        [
-            ("panda", 5.0, "spline", 1),
-            ("panda", 30.0, "linear", 1),
-            ("ur5e", 5.0, "linear", 2),
-            ("ur5e", 30.0, "spline", 2),
-        ],
-        product(("panda", "ur5e"), (5.0, 30.0), ("linear", "spline"), (1, 2)),
-    ),
+    each_once(("panda", "ur5e"), (5.0, 30.0), ("linear", "spline"), (1, 2)),
 )
 def test_an_arm_that_waited_is_led_to_a_single_point_as_a_moving_one_is(
     robot, rate, interpolation, seed
