@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import report
@@ -293,8 +294,7 @@ WAYS: dict[str, tuple[Callable[[Episode], object], ...]] = {
 COMPLIANT = [way for way in WAYS if way.startswith("compliant")]  # with an end effector only
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of an episode: ``fastest`` is the largest speed over its limit."""
 
     robot: str
@@ -303,7 +303,7 @@ class Outcome:
     late: float
     seed: int
     fastest: float
-    trouble: str = ""
+    trouble: str
 
     @property
     def is_bad(self) -> bool:

@@ -195,7 +195,7 @@ class Replica:
             )
         except (TrajectoryError, ValueError) as error:
             figures = Figures(recovery=np.inf, faults=[f"{type(error).__name__}: {error}"])
-        return report.Outcome.of(episodes[0], figures)
+        return report.Outcome(episodes[0], figures)
 
     def run(self, episodes: list[Episode]) -> list[Traffic]:
         """Run an episode, of each arm; return their traffic."""

@@ -25,37 +25,19 @@ BOUNDS += (f"{RECOVERY:g}; {RECOVERY_BY_HAND:g}", "")
 
 @dataclass(frozen=True)
 class Outcome:
-    """An episode and what came out.
+    """An episode and what came out."""
 
-    Attributes:
-        seed: Of the episode.
-        kind: Of fault.
-        fault: With its numbers, in words.
-        fault_class: Of docs/faults.md.
-        at_rest: Whether the arm stood still when it came.
-        by_hand: Whether the arm was led by its hand.
-        figures: Of safety.
-    """
-
-    seed: int
-    kind: str
-    fault: str
-    fault_class: int
-    at_rest: bool
-    by_hand: bool
+    episode: Episode
     figures: Figures
 
-    @classmethod
-    def of(cls, episode: Episode, figures: Figures) -> Outcome:
-        """Return what came out of an episode."""
-        fault = ", ".join(
+    @property
+    def fault(self) -> str:
+        """The fault with its numbers, in words."""
+        return ", ".join(
             f"{name} {value:.3g}" if isinstance(value, float) else str(value)
-            for name, value in asdict(episode.fault).items()
+            for name, value in asdict(self.episode.fault).items()
             if value and name != "links"
         )
-        where = episode.at_rest, episode.by_hand
-        its = episode.fault
-        return cls(episode.seed, its.kind, fault, its.fault_class, *where, figures)
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:
@@ -65,10 +47,10 @@ def table(outcomes: Sequence[Outcome]) -> Table:
         result.add_column(column, justify="right", no_wrap=True)
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        led = "hand" if outcome.by_hand else "joints"
-        for name in (outcome.kind, f"class {outcome.fault_class}", f"led by its {led}", "all"):
+        fault, led = outcome.episode.fault, "hand" if outcome.episode.by_hand else "joints"
+        for name in (fault.kind, f"class {fault.fault_class}", f"led by its {led}", "all"):
             groups.setdefault(name, []).append(outcome)
-    kinds = {outcome.kind: "" for outcome in outcomes}  # in their order, before the others
+    kinds = {outcome.episode.fault.kind: "" for outcome in outcomes}  # in order, before the others
     for name in sorted(groups, key=lambda name: (name == "all", kinds.get(name, name))):
         figures = [outcome.figures for outcome in groups[name]]
         worst = [f"{max(getattr(one, what) for one in figures):.2f}" for what in COLUMNS]
@@ -85,10 +67,9 @@ def write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
         writer.writerow(("seed", "class", "fault", "at_rest", "by_hand", *COLUMNS, "failed"))
         for outcome in outcomes:
             figures = [f"{getattr(outcome.figures, name):.6g}" for name in COLUMNS]
-            failed = "; ".join(outcome.figures.faults)
-            what = (outcome.seed, outcome.fault_class, outcome.fault)
-            where = (outcome.at_rest, outcome.by_hand)
-            writer.writerow((*what, *where, *figures, failed))
+            failed, its = "; ".join(outcome.figures.faults), outcome.episode
+            what = (its.seed, its.fault.fault_class, outcome.fault, its.at_rest, its.by_hand)
+            writer.writerow((*what, *figures, failed))
 
 
 def run(outcome_of: Callable[[Any], Any], jobs: Iterable[Any], workers: int) -> Iterator[Any]:
@@ -113,12 +94,14 @@ def tell(episodes: Iterator[Outcome], count: int, kinds: Sequence[str], output: 
             outcomes.append(outcome)
             if outcome.figures.faults:
                 what = "; ".join(outcome.figures.faults)
-                console.print(f"seed {outcome.seed} ({outcome.fault}): {what}", markup=False)
+                console.print(
+                    f"seed {outcome.episode.seed} ({outcome.fault}): {what}", markup=False
+                )
     except KeyboardInterrupt:
         console.print(f"stopped after {len(outcomes)} of {count} episodes")
     if not outcomes:
         return 1
     write_csv(outcomes, output)
-    console.print(table(sorted(outcomes, key=lambda outcome: kinds.index(outcome.kind))))
+    console.print(table(sorted(outcomes, key=lambda one: kinds.index(one.episode.fault.kind))))
     console.print(f"every episode: {output}")
     return int(any(outcome.figures.faults for outcome in outcomes))

@@ -32,7 +32,7 @@ BY_TURNS = False, True, True, False  # faults come in pairs: of states, of comma
 )
 def test_arm_stays_within_the_bounds(kind, by_hand):
     outcome = outcome_of(list(KINDS).index(kind), by_hand)
-    assert outcome.kind == kind
+    assert outcome.episode.fault.kind == kind
     assert outcome.figures.faults == []
 
 

@@ -153,30 +153,18 @@ class _WithOthers:
 class MujocoArm(SimulatedArm):
     """The same arm with its drives, moved by MuJoCo."""
 
-    def __init__(
-        self,
-        text: str,
-        arm: ControlledArm,
-        start: Floats,
-        step: float,
-        others: Mapping[str, Moving] | None = None,
-    ) -> None:
+    def __init__(self, text: str, arm: ControlledArm, start: Floats, step: float) -> None:
         """Stand at a start; ``step`` [s] divides the loop's period."""
         from benchmarks.peers import mujoco_model
 
-        tree = Model.from_urdf(text).tree if others else arm.model.tree
-        model = mujoco_model(text, tree, step)
-        super().__init__(_Mujoco(model, arm, start, others or {}), arm.model.effort_limit)
+        model = mujoco_model(text, arm.model.tree, step)
+        super().__init__(_Mujoco(model, arm, start), arm.model.effort_limit)
 
 
 class _Mujoco:
     """What ``SimulatedArm`` needs of a simulator."""
 
-    HEAVY = 1e9  # [kg m^2 or kg] of a joint that nothing moves but its own motion
-
-    def __init__(
-        self, model: Any, arm: ControlledArm, start: Floats, others: Mapping[str, Moving]
-    ) -> None:
+    def __init__(self, model: Any, arm: ControlledArm, start: Floats) -> None:
         import mujoco
 
         self._mujoco, self._model, self.time_step = mujoco, model, model.opt.timestep
@@ -187,8 +175,6 @@ class _Mujoco:
         model.dof_solref[self._at] = 2.0 * self.time_step, 1.0  # friction as stiff as it can be
         model.dof_solimp[self._at, :2] = 0.999
         self._data = mujoco.MjData(model)
-        self._others = {model.joint(name).dofadr[0]: motion for name, motion in others.items()}
-        model.dof_armature[list(self._others)] = self.HEAVY
         self.set_state(start, 0.0 * start)
 
     @property
@@ -203,13 +189,8 @@ class _Mujoco:
         self._data.qpos[self._at], self._data.qvel[self._at] = q, qd
 
     def step(self, tau: Floats, steps: int = 1, f_ext: None = None) -> None:
-        data = self._data
-        data.qfrc_applied[self._at] = tau
-        for _ in range(steps if self._others else 1):
-            for k, motion in self._others.items():
-                data.qpos[k], data.qvel[k], acceleration = motion(data.time)
-                data.qfrc_applied[k] = self.HEAVY * acceleration
-            self._mujoco.mj_step(self._model, data, 1 if self._others else steps)
+        self._data.qfrc_applied[self._at] = tau
+        self._mujoco.mj_step(self._model, self._data, steps)
 
 
 def trajectory(points: Sequence[Point]) -> Ask:
@@ -263,7 +244,7 @@ def play(scene: Scene) -> Played:
     real = arm.with_parameters(scene.twin)
     plant: SimulatedArm = SimulatedArm.of(real.model, real.drives, start, period)
     if scene.mujoco:
-        plant = MujocoArm(robot.text, real, start, plant.simulator.time_step, scene.others)
+        plant = MujocoArm(robot.text, real, start, plant.simulator.time_step)
     elif scene.others:
         plant = SimulatedArm(_WithOthers(robot.text, arm, start, scene.others))
 
