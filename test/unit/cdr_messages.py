@@ -11,10 +11,9 @@ class Writer:
         self.data = b""
 
     def add(self, code, *values):
-        size = struct.calcsize(code)
-        for value in values:
-            self.data += bytes([self.padding]) * (-len(self.data) % size)
-            self.data += struct.pack(self.order + code, value)
+        if values:
+            self.data += bytes([self.padding]) * (-len(self.data) % struct.calcsize(code))
+            self.data += struct.pack(f"{self.order}{len(values)}{code}", *values)
 
     def add_string(self, text):
         encoded = text if isinstance(text, bytes) else text.encode() + b"\0"

@@ -123,7 +123,7 @@ def test_a_joint_that_swings_slowly_or_seldom_is_none(share, frequency):
 def test_a_joint_that_is_asked_to_swing_is_none():
     bench, swing = far_from_its_path(reference_timeout=1.0), swinging(0.4, 4.0)
     q = bench.arm.q
-    for k in range(2000):
+    for k in range(1000):
         qd = np.array([swing(k * PERIOD), 0.0])
         q = q + PERIOD * qd
         bench.set_point(Point(0.0, q, qd))

@@ -155,9 +155,9 @@ def test_a_servo_that_is_told_the_torque_sags_by_what_its_stiffness_is_wrong(sha
     """To hold u it is told u / k' more than the position, and sags by u / k: of that
     k / k' - 1 is left.
     """
-    alone = ClosedLoop(arm(output="joint_state"), OnlyPositions(servo())).advance(2.0)
+    alone = ClosedLoop(arm(output="joint_state"), OnlyPositions(servo())).advance(1.2)
     bus = DriveBus(LIFT, units("position", stiffness=40.0 * share), servo())
-    record = ClosedLoop(arm(output="joint_state"), bus).advance(2.0)
+    record = ClosedLoop(arm(output="joint_state"), bus).advance(1.2)
     (sag,), (left,) = alone.error[-1], record.error[-1]
     assert left == pytest.approx(sag * (1.0 - 1.0 / share), abs=0.05 * abs(sag))
     assert np.ptp(record.q[-50:]) < 1e-3

@@ -370,10 +370,11 @@ def test_settings_that_change_with_every_state_do_not_freeze_the_torque():
         bench = Bench().start()
         follow(bench)
         error = 0.0
-        for i in range(1500):
+        for i in range(1200):
             if changing:
-                bench.configure(damping=bench.settings.damping * (1.1 if i % 2 else 1.0 / 1.1))
-                bench.configure(d=bench.settings.d * (1.1 if i % 2 else 1.0 / 1.1))
+                share = 1.1 if i % 2 else 1.0 / 1.1
+                its = bench.settings
+                bench.configure(damping=its.damping * share, d=its.d * share)
             bench.run(PERIOD)
             error = max(error, np.abs(bench.arm.q - bench.desired[-1]).max())
         assert bench.controller.hold_reason == ""

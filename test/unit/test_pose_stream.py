@@ -19,7 +19,7 @@ def circle(times):
     return RADIUS * np.hstack([0.0 * angle, np.cos(angle) - 1.0, np.sin(angle)])
 
 
-def desired_positions(period, jitter, derived=True, duration=3.0, end=np.inf):
+def desired_positions(period, jitter, derived=True, duration=2.0, end=np.inf):
     """Of the law at times (T,), led along the circle by stamped poses that come up to late."""
     rng = np.random.default_rng(0)
     law, stream, rest = CartesianImpedance(MODEL, "panda_hand"), PoseStream(), np.zeros(MODEL.n)

@@ -284,8 +284,8 @@ def test_coulomb_friction_leaves_all_torque_beyond_its_limit(integrator, torque,
     for _ in range(20):
         simulator.step([torque])
         left = torque - np.copysign(0.3, torque)
-        assert simulator.qdd[0] == pytest.approx(left / INERTIA, rel=1e-12)
-        assert simulator.qd[0] == pytest.approx(left / INERTIA * simulator.time, rel=1e-12)
+        assert abs(simulator.qdd[0] * INERTIA / left - 1) <= 1e-12
+        assert abs(simulator.qd[0] * INERTIA / (left * simulator.time) - 1) <= 1e-12
 
 
 def speeds_at_which_joints_change(model, random):
@@ -330,7 +330,7 @@ def test_friction_of_one_joint_through_stick_and_slip(integrator):
         felt = INERTIA * (now - speed) / step - torque
         assert abs(felt) <= friction * (1 + 1e-9)
         if now:
-            assert felt == pytest.approx(-np.copysign(friction, now), rel=1e-9)
+            assert abs(felt + np.copysign(friction, now)) <= 1e-9 * friction
             slipped += 1
         else:
             stuck += speed == 0
@@ -479,7 +479,7 @@ def test_arm_that_bounces_between_its_stops_gains_no_energy(integrator, name):
 
     deepest = []
     energies = [energy()]
-    for _ in range(3000):
+    for _ in range(1500):
         simulator.step(np.zeros(model.n))
         energies.append(energy())
     assert 0 < max(deepest) < np.sqrt(2 * energies[0] / 5e3), "no spring holds more than there is"

@@ -429,7 +429,7 @@ def test_all_of_a_stop_is_within_the_limits_and_no_longer_than_it_need_be(durati
 
     A joint stops sooner where its range ends; the others take their time.
     """
-    rng, count = np.random.default_rng(6), 2000
+    rng, count = np.random.default_rng(6), 1000
     lower, upper = np.full(count, -1.0), np.full(count, 1.0)
     near = 10.0 ** rng.uniform(-3.0, 0.0, count)
     fastest = np.sqrt(20.0 * near)  # that can still be stopped
@@ -438,7 +438,7 @@ def test_all_of_a_stop_is_within_the_limits_and_no_longer_than_it_need_be(durati
     limits = lower, upper
     path = CompiledPath([0.0], state[None], [2], [False], duration, *limits)
     rest, lasts = stopping_position(state, duration, *limits)
-    times = np.linspace(0.0, duration, 2001)
+    times = np.linspace(0.0, duration, 1001)
     q = np.array([path.sample(t)[0] for t in times])
     assert (np.abs(q) <= 1.0 + 2e-9).all()
     assert_allclose(q[-1], rest, atol=1e-12)
