@@ -9,7 +9,7 @@ import pytest
 import urdf_text
 from example_robots import example_robot
 from refusals import refused_commands
-from studies import few_or_all
+from studies import few_or_all, study
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -66,13 +66,9 @@ def test_it_begins_and_ends_at_rest_within_all_limits_clear_of_itself_and_the_fl
     assert "the gains will do" in said or robot != "ur5e"
 
 
-def test_the_search_lowers_the_condition_number(tool, tmp_path, monkeypatch):
-    monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
-    command = ["excite", "--urdf", "ur5e", "--joints", "shoulder_lift_joint", "elbow_joint"]
-    text = tool(*command, "--output", tmp_path / "e.yaml", "--duration", "15")
-    before, after = map(
-        float, re.search(r"condition number (\d+) of the first .*, (\d+) of", text).groups()
-    )
+def test_the_search_lowers_the_condition_number(planned):
+    told = re.search(r"condition number (\d+) of the first .*, (\d+) of", planned[-1])
+    before, after = map(float, told.groups())
     assert after < before
 
 
@@ -87,27 +83,8 @@ def test_what_no_motion_tells_apart_leaves_the_condition_number_as_it_is(monkeyp
     assert plan.after < 30 and plan.untold == ()
 
 
-def two_arms(distance):
-    """An upper arm, a forearm that can fold back on it, and a floor."""
-    box = '<collision><geometry><box size="0.05 0.05 0.3"/></geometry></collision>'
-    links = [
-        urdf_text.link(name).replace("</link>", f"{box}</link>")
-        for name in ("base", "link1", "link2", "link3")
-    ]
-    joints = [
-        urdf_text.joint(
-            name, parent, child, xyz=f"0 0 {distance}", axis="0 1 0",
-            inside='<limit lower="-3" upper="3" velocity="2" effort="99"/>',
-        )
-        for name, parent, child in (
-            ("j1", "base", "link1"), ("j2", "link1", "link2"), ("j3", "link2", "link3")
-        )
-    ]  # fmt: skip
-    return urdf_text.robot(*links, *joints)
-
-
 def test_links_that_fold_onto_each_other_are_seen():
-    text = two_arms(0.5)
+    text = urdf_text.folding(0.5)
     model = fr.Model.from_urdf(text)
     clearance = Clearance.of(model, text, None)
     straight, folded = np.zeros((1, 3)), np.array([[0.0, 2.5, 2.5]])
@@ -150,7 +127,7 @@ def test_a_motion_is_found_for_arms_that_are_hardly_ever_clear(robot, monkeypatc
     assert clearance.free(plan.series.samples(200)[1]).all()
 
 
-@pytest.mark.parametrize("tolerance, code", [(0.3, 0), (0.001, 1)])
+@pytest.mark.parametrize("tolerance, code", [study(0.3, 0), (0.001, 1)])
 def test_the_status_says_whether_what_is_written_is_followed(
     tolerance, code, tmp_path, tool, monkeypatch
 ):
@@ -169,7 +146,7 @@ def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, tool, monkey
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 6)
     near, far = (f'lower="-{size}" upper="{size}"' for size in ("0.02", "3"))
     hand = '<collision><origin xyz="0 0 -0.64"/><geometry><box size="1.2 0.1 1.2"/>'
-    before, last = two_arms(0.32).replace(far, near, 2).rsplit("<collision>", 1)
+    before, last = urdf_text.folding(0.32).replace(far, near, 2).rsplit("<collision>", 1)
     last = last.split("/>", 1)[1]  # the hand lies on link1 up to 1.2 rad, and not in most poses
     text = before + hand + last
     file = tmp_path / "arm.urdf"
@@ -188,7 +165,7 @@ def test_what_no_motion_avoids_is_named_and_may_be_waived(tmp_path, tool, monkey
 
 def test_a_start_that_touches_is_named_and_may_be_waived_and_setup_proposes_another(tmp_path, tool):
     """In the middle of its range this arm hangs through the floor."""
-    text = two_arms(0.5).replace('lower="-3" upper="3"', 'lower="-0.4" upper="5.6"', 1)
+    text = urdf_text.folding(0.5).replace('lower="-3" upper="3"', 'lower="-0.4" upper="5.6"', 1)
     file, given = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
     file.write_text(text)
     model = fr.Model.from_urdf(text)
@@ -214,28 +191,20 @@ test_impossible_wishes_are_refused = refused_commands(
 )
 
 
-def test_the_same_seed_gives_the_same_motion():
-    arm = ControlledArm.from_robot("ur5e", ["shoulder_lift_joint", "elbow_joint"])
-    text = robot_file("ur5e").read_text()
-    clearance = Clearance.of(arm.model, text, None)
-    plans = []
-    for _ in range(2):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 2)
-            plans.append(Excitation(arm, clearance, 12.0).search(seed=3))
-    np.testing.assert_array_equal(plans[0].series.a, plans[1].series.a)
-
-
 def test_the_search_of_many_joints_is_shorter_and_ends_where_its_progress_does(monkeypatch):
+    """And the same seed gives the same motion."""
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 8)
     arm = ControlledArm.from_robot("ur5e", ["shoulder_lift_joint", "elbow_joint"])
     clearance, told = Clearance.of(arm.model, robot_file("ur5e").read_text(), None), []
-    for large in (2, 1):
+    plans = []
+    for large in (2, 1, 1):
         monkeypatch.setattr("featherstone_ros.tools.excite.excitation.LARGE", large)
         told.append([])
-        Excitation(arm, clearance, 12.0).search(progress=lambda *step: told[-1].append(step))
+        search = Excitation(arm, clearance, 12.0).search
+        plans.append(search(seed=3, progress=lambda *step: told[-1].append(step)))
         assert told[-1] == sorted(told[-1])
-    whole, short = told
+    np.testing.assert_array_equal(plans[1].series.a, plans[2].series.a)
+    whole, short, _ = told
     assert whole[-1] == (24 + 8 * 6, 24 + 8 * 6) and short[-1] == (24 + 2 * 6, 24 + 2 * 6)
     assert len(whole) == 24 + 8 * 6 and len(short) < 24 + 2 * 6
 

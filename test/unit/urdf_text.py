@@ -50,3 +50,11 @@ def geared_arm():
         joint("inner", "base", "light", axis="0 1 0", inside=limit),
         joint("outer", "light", "heavy", axis="0 1 0", inside=limit, xyz="0 0 0"),
     )
+
+
+def folding(distance, most=3):
+    """Return an upper arm and a forearm that can fold back on it, with boxes around its links."""
+    box = '<collision><geometry><box size="0.05 0.05 0.3"/></geometry></collision>'
+    limit = f'<limit lower="-{most}" upper="{most}" velocity="2" effort="99"/>'
+    arm = chain("j1", "j2", "j3", xyz=f"0 0 {distance}", axis="0 1 0", inside=limit)
+    return arm.replace("</link>", f"{box}</link>")
