@@ -56,6 +56,7 @@ def think() -> None:
         check(*args, **options)
 
     Trajectory.__init__ = slow_check  # type: ignore[method-assign]
+    print("thinks longer", flush=True)
 
 
 ACTIONS = {
