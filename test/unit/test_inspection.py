@@ -124,8 +124,8 @@ def test_fault_is_found_and_named(name, fault_name):
 
 
 def test_inertia_about_the_origin_is_found_where_it_matters():
-    """Of sound links whose centre of mass is far out, as their inertia goes: 39 of 45."""
-    more = ("g1_29dof_rev_1_0", "talos_reduced", "alex_nub_hands", "centauro")
+    """Of sound links whose centre of mass is far out, as their inertia goes: 36 of 42."""
+    more = ("g1_29dof_rev_1_0", "alex_nub_hands", "centauro")
     rules = {"inertia-wrong-point", "inertia-too-large"}
     found = []
     for path in (FILES[name] for name in ("ur5e", "panda", *CLEAN, *more) if name in FILES):
@@ -276,16 +276,16 @@ def visual(solid, xyz="0 0 0", rpy="0 0 0"):
 
 def surface(kind):
     """Return points on a solid of length 3, radius 0.5 or edges 1, 2, 3, and its element."""
-    angle = np.linspace(0, 2 * np.pi, 721)
+    angle = np.linspace(0, 2 * np.pi, 181)
     if kind == "box":
         return CORNERS * [1, 1, 0.75] - [0.5, 1, 0.75], '<box size="1 2 3"/>'
     circle = 0.5 * np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
     ends = np.concatenate([circle + np.array([0, 0, z]) for z in (-1.5, 1.5)])
     if kind == "cylinder":
         return ends, '<cylinder radius="0.5" length="3"/>'
-    z = np.linspace(-1, 1, 181)[:, None]
-    r = np.sqrt(1 - z**2)
-    parts = (r * np.cos(angle), r * np.sin(angle), z + 0 * angle)
+    polar = angle[:91, None]
+    r = np.sin(polar)
+    parts = (r * np.cos(angle), r * np.sin(angle), np.cos(polar) + 0 * angle)
     ball = 0.5 * np.stack(parts, axis=-1).reshape(-1, 3)
     if kind == "sphere":
         return ball, '<sphere radius="0.5"/>'
