@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from episodes import PEAK, PEAK_ACCELERATION, REACH, SHARE_OF_SPEED, SHORTEST_MOTION
@@ -130,6 +131,7 @@ class Arm:
         return self.robot.start
 
 
+@cache
 def arm(name: str) -> Arm:
     """Load an arm of the package's own."""
     robot = load(name)

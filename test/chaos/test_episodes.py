@@ -1,30 +1,31 @@
 """Episodes follow from their seeds."""
 
 from dataclasses import astuple
+from functools import partial
 
 import numpy as np
 import pytest
 from arm import arm
 from episodes import COMMANDS, KINDS, STATES, draw
 
-PANDA = arm("panda")
+panda = partial(arm, "panda")
 
 
 def test_a_seed_says_all_of_an_episode():
-    first, again = (draw(7, PANDA.model, PANDA.home) for _ in range(2))
+    first, again = (draw(7, panda().model, panda().home) for _ in range(2))
     assert first.fault == again.fault
     np.testing.assert_equal(astuple(first), astuple(again))
 
 
 def test_consecutive_seeds_go_through_all_kinds_of_fault():
-    kinds = [draw(seed, PANDA.model, PANDA.home).fault.kind for seed in range(len(KINDS))]
+    kinds = [draw(seed, panda().model, panda().home).fault.kind for seed in range(len(KINDS))]
     assert kinds == list(KINDS)
 
 
 @pytest.mark.parametrize("seed", range(100))
 def test_motions_are_within_the_limits_and_fast_at_most_as_intended(seed):
-    model = PANDA.model
-    episode = draw(seed, model, PANDA.home)
+    model = panda().model
+    episode = draw(seed, model, panda().home)
     for place in (episode.start, episode.target):
         assert (place > model.lower).all() and (place < model.upper).all()
     peak = 1.875 * np.abs(episode.target - episode.start) / episode.motion_time
@@ -34,7 +35,7 @@ def test_motions_are_within_the_limits_and_fast_at_most_as_intended(seed):
 
 def test_every_fault_has_a_class_and_the_promise_of_its_class():
     """docs/faults.md: where commands are lost on the way, and in class 5, only drives can help."""
-    faults = [draw(seed, PANDA.model, PANDA.home).fault for seed in range(40 * len(KINDS))]
+    faults = [draw(seed, panda().model, panda().home).fault for seed in range(40 * len(KINDS))]
     assert {fault.fault_class for fault in faults} == {1, 3, 5}
     for fault in faults:
         is_mild = fault.fault_class != 5 and COMMANDS not in fault.links

@@ -1,6 +1,7 @@
 """Chaos without ROS: keeps the bounds, repeats for the same seed, and detects violations."""
 
 from dataclasses import astuple
+from functools import partial
 from itertools import cycle, product
 
 import numpy as np
@@ -12,7 +13,7 @@ from studies import each_once, few_or_all, study
 
 from featherstone_ros.control.settings import Mode
 
-ARM = arm("panda")
+panda = partial(arm, "panda")
 
 
 def outcome_of(seed, by_hand):
@@ -20,7 +21,7 @@ def outcome_of(seed, by_hand):
 
 
 def traffic_of(seed, by_hand=None):
-    return replica.replica_of("panda").run([draw(seed, ARM.model, ARM.home, by_hand)])[0]
+    return replica.replica_of("panda").run([draw(seed, panda().model, panda().home, by_hand)])[0]
 
 
 BY_TURNS = False, True, True, False  # faults come in pairs: of states, of commands
@@ -108,19 +109,19 @@ def test_open_loop_stop_knows_what_the_hand_touches(seed):
 
 
 def test_one_of_two_arms_goes_on_while_the_others_controller_is_dead():
-    both = replica.Replica(ARM, arms=2)
+    both = replica.Replica(panda(), arms=2)
     seed = list(KINDS).index("kill controller")
     assert both.judge(seed).figures.faults == []
     left, right = both.run(both.draw(seed))
     assert set(left.command_process) == {1, 2} and set(right.command_process) == {1}
-    ready = round(replica.READY / ARM.period)  # the new process commands already
+    ready = round(replica.READY / panda().period)  # the new process commands already
     dead = np.arange(left.fault_begin + 1, left.fault_end - ready)
     assert not np.isin(dead, left.command_index).any()
     assert np.isin(dead, right.command_index).all()
 
 
 def test_both_arms_see_the_same_spoiled_states():
-    both = replica.Replica(ARM, Mode.ADMITTANCE, arms=2)
+    both = replica.Replica(panda(), Mode.ADMITTANCE, arms=2)
     assert both.judge(list(KINDS).index("corrupt states")).figures.faults == []
 
 
@@ -134,7 +135,7 @@ def test_same_seed_gives_the_same_traffic_bit_for_bit(by_hand):
 def test_faults_do_reach_controller_and_twin():
     """Of a frozen link nothing comes out; of a spoiled one, something else."""
     traffic = traffic_of(list(KINDS).index("freeze commands"))
-    assert np.diff(traffic.given_index).max() * ARM.period > 0.04
+    assert np.diff(traffic.given_index).max() * panda().period > 0.04
     traffic = traffic_of(list(KINDS).index("drop states"))
     assert len(np.unique(traffic.command_index)) < 0.95 * len(traffic.q)
 
