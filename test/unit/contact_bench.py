@@ -25,8 +25,7 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation.twin import drive_gains
 
-STEP = 1e-3  # [s] of the simulation
-PERIOD = 2  # steps between joint states
+STEP = 2e-3  # [s] of the simulation, and between joint states
 ARMATURE = 1.0  # [kg m^2, kg], of geared drives
 DELAY = 0.01  # [s] from a wrench to the motion: the sensor's
 STILL = 1e-3  # [m/s] below which friction of the plane is viscous
@@ -75,7 +74,7 @@ def settings(
     own = {k: changes.pop(k) for k in list(changes) if hasattr(ControllerSettings, k)}
     law = CartesianSettings(**changes)
     if own.get("mode") is not Mode.CARTESIAN_IMPEDANCE:
-        law = virtual_settings(law, delay + 0.5 * PERIOD * STEP)
+        law = virtual_settings(law, delay + 0.5 * STEP)
     own = {"mode": Mode.ADMITTANCE, "impedance": prepared(law, model)} | own
     return replace(geared(model), **own)
 
@@ -116,7 +115,7 @@ class ContactBench:
         if self.settings.mode is Mode.CARTESIAN_IMPEDANCE:  # its drives take torques
             self.p, self.d = np.zeros(arm.n), np.zeros(arm.n)
         self.now = 100.0
-        self.measured: deque[Floats] = deque([np.zeros(6)] * (round(delay / STEP / PERIOD) + 1))
+        self.measured: deque[Floats] = deque([np.zeros(6)] * (round(delay / STEP) + 1))
         self.normal, self.height = np.array([0.0, 0.0, 1.0]), 0.0
         self.stiffness = self.rubs = 0.0
         self.forces: list[float] = []
@@ -164,31 +163,27 @@ class ContactBench:
         self, duration: float, push: Any = (0.0,) * 6, sensor: bool = True, felt: Any = None
     ) -> ContactBench:
         """Let time pass; push: (6,) on the hand, base axes; felt: measured instead of that."""
-        arm, n, link_pose = self.arm, self.kind.n, self.dynamics.link_pose
-        pushed, wrench = np.reshape(push, (2, 3)).astype(float), np.zeros(6)  # force, moment
-        for _ in range(round(duration / STEP / PERIOD)):
-            self.now += PERIOD * STEP
+        arm, n, tip = self.arm, self.kind.n, self.kind.tip
+        pushed = np.reshape(push, (2, 3)).astype(float)  # force, moment
+        for _ in range(round(duration / STEP)):
+            self.now += STEP
             if sensor:
-                self.controller.take_wrench(self.now, self.measured[0], self.kind.tip)
+                self.controller.take_wrench(self.now, self.measured[0], tip)
             q, qd = arm.q, arm.qd
             command = self.controller.accept_state(self.now, q, qd)
             assert command is not None, self.controller.rejection
             goal = self.controller.compiled.desired
             if self.phase is Phase.FAULT:  # as ~/joint_commands: where the arm is
                 goal = np.array([q, np.zeros(n)])
-            effort = np.zeros(n)
-            for _ in range(PERIOD):
-                pose = link_pose(q, self.kind.tip)
-                force = self.push_of_plane(pose[:3, 3])
-                acting = pushed.copy()
-                acting[0] += force
-                wrench = (acting @ pose[:3, :3]).ravel()
-                torque = command + self.p * (goal[0] - q) + self.d * (goal[1] - qd)
-                effort += torque / PERIOD
-                arm.step(torque, f_ext={self.kind.tip: wrench})
-                q, qd = arm.q, arm.qd
+            pose = self.dynamics.link_pose(q, tip)
+            force = self.push_of_plane(pose[:3, 3])
+            acting = pushed.copy()
+            acting[0] += force
+            wrench = (acting @ pose[:3, :3]).ravel()
+            effort = command + self.p * (goal[0] - q) + self.d * (goal[1] - qd)
+            arm.step(effort, f_ext={tip: wrench})
             if self.shadow is not None:
-                update = self.shadow.update(round(self.now * 1e9), q, qd, effort)
+                update = self.shadow.update(round(self.now * 1e9), arm.q, arm.qd, effort)
                 felt = np.zeros(6)
                 if update is not None and update.residual is not None:
                     felt = update.residual.wrench

@@ -6,7 +6,7 @@ from itertools import product
 import cdr_messages
 import numpy as np
 import pytest
-from contact_bench import HOME, MODEL, TIP, ContactBench, moved, settings
+from contact_bench import HOME, MODEL, STEP, TIP, ContactBench, moved, settings
 from control_arm import space
 from control_loop import ROS_TIME, WRENCHES, LoopBench
 from studies import few_or_all
@@ -26,14 +26,13 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import pose_error
 
-PERIOD = 2e-3  # [s] between joint states
 STILL = {"dead_zone": 0.0}
 FREE_Z = (400.0, 400.0, 0.0, 30.0, 30.0, 30.0)
 
 
 def largest_acceleration(bench):
     """Of the drives' motion, over what a joint may accelerate by."""
-    change = np.abs(np.diff(bench.desired, 2, axis=0)) / PERIOD**2
+    change = np.abs(np.diff(bench.desired, 2, axis=0)) / STEP**2
     return (change / (5.0 * MODEL.velocity_limit)).max()
 
 
@@ -68,7 +67,7 @@ def test_damping_is_that_of_the_contact():
     bench = ContactBench(**STILL, stiffness=FREE_Z)
     bench.run(0.5, [0, 0, -20, 0, 0, 0])
     least = contact_damping(1e4, 4.0, 0.011)
-    assert np.diff(bench.heights[-20:]).mean() / PERIOD == pytest.approx(-20.0 / least, rel=0.02)
+    assert np.diff(bench.heights[-20:]).mean() / STEP == pytest.approx(-20.0 / least, rel=0.02)
 
 
 @pytest.mark.parametrize("stiffness", few_or_all([1e5], [1e3, 1e4, 1e5]))
@@ -139,9 +138,9 @@ def test_hard_impacts_are_a_fault_from_the_third_on_unless_one_a_second(apart, b
     bound = bench.settings.impedance["max_wrench"][0]
     felt, noise = np.zeros(6), np.random.default_rng(0)
     for impact in range(1, 7):
-        for force in [between * bound] * round(apart / PERIOD - 30) + [1.5 * bound] * 30:
+        for force in [between * bound] * round(apart / STEP - 30) + [1.5 * bound] * 30:
             felt[2] = -force + noise.normal()
-            bench.run(PERIOD, felt=felt)
+            bench.run(STEP, felt=felt)
         assert (bench.phase is Phase.FAULT) == (impact == fault), impact
         if impact == fault:
             assert "loses its contact and meets it again" in bench.controller.hold_reason
@@ -183,8 +182,8 @@ def test_numbers_that_are_wrong_now_and_then_move_nothing(size, driver):
         if wrong:
             felt[random.integers(6)] = random.choice([-1.0, 1.0]) * size
         for _ in range(driver):
-            bench.run(PERIOD, felt=felt)
-            bench.run((states - 1) * PERIOD, sensor=False)
+            bench.run(STEP, felt=felt)
+            bench.run((states - 1) * STEP, sensor=False)
     assert bench.phase is not Phase.FAULT, bench.controller.hold_reason
     np.testing.assert_allclose(pose_error(bench.pose, start), 0.0, atol=1e-4)
     bench.run(1.0, felt=[5.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -267,7 +266,7 @@ def test_hostile_wrenches_stay_within_the_limits(seed):
         bench.run(0.05, felt=size * rng.normal(size=6))
     desired = np.array(bench.desired)
     assert np.isfinite(desired).all()
-    speed = np.abs(np.diff(desired, axis=0)) / PERIOD
+    speed = np.abs(np.diff(desired, axis=0)) / STEP
     assert (speed <= MODEL.velocity_limit * (1 + 1e-9)).all()
     assert (desired >= MODEL.lower).all()
     assert (desired <= MODEL.upper).all()

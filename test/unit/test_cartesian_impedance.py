@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from contact_bench import HOME, MODEL, STEP, TIP
+from contact_bench import HOME, MODEL, TIP
 from scipy.spatial.transform import Rotation
 from studies import few_or_all, study
 
@@ -13,6 +13,7 @@ from featherstone_ros.control import CartesianImpedance, Wall, box
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, min_delay_margin
 from featherstone_ros.kinematics import inverse_kinematics, pose_error
 
+STEP = 1e-3  # [s]
 STIFFNESS = np.array([400, 600, 300, 30, 20, 40.0])
 FAR = np.array([0.8, 0.3, -0.4, 0.3, 0.2, -0.3, 0.6])
 DELAY = 0.004  # [s], whole periods of 1 kHz and 500 Hz

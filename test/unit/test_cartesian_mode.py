@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from contact_bench import HOME, MODEL, TIP, moved
+from contact_bench import HOME, MODEL, STEP, TIP, moved
 from drive_settings import parameters_of
 from scipy.linalg import sqrtm
 from scipy.spatial.transform import Rotation
@@ -24,7 +24,6 @@ from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
-STEP = 2e-3  # [s] between joint states
 NOTHING = np.zeros(7)
 
 
