@@ -4,7 +4,6 @@ from dataclasses import astuple
 from functools import partial
 
 import numpy as np
-import pytest
 from arm import arm
 from episodes import COMMANDS, KINDS, STATES, draw
 
@@ -22,15 +21,15 @@ def test_consecutive_seeds_go_through_all_kinds_of_fault():
     assert kinds == list(KINDS)
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_motions_are_within_the_limits_and_fast_at_most_as_intended(seed):
+def test_motions_are_within_the_limits_and_fast_at_most_as_intended():
     model = panda().model
-    episode = draw(seed, model, panda().home)
-    for place in (episode.start, episode.target):
-        assert (place > model.lower).all() and (place < model.upper).all()
-    peak = 1.875 * np.abs(episode.target - episode.start) / episode.motion_time
-    assert (peak <= 0.5 * model.velocity_limit + 1e-9).all()
-    assert 0.05 <= episode.fault.duration <= 2.0
+    for seed in range(100):
+        episode = draw(seed, model, panda().home)
+        for place in (episode.start, episode.target):
+            assert (place > model.lower).all() and (place < model.upper).all(), seed
+        peak = 1.875 * np.abs(episode.target - episode.start) / episode.motion_time
+        assert (peak <= 0.5 * model.velocity_limit + 1e-9).all(), seed
+        assert 0.05 <= episode.fault.duration <= 2.0, seed
 
 
 def test_every_fault_has_a_class_and_the_promise_of_its_class():

@@ -1,5 +1,7 @@
 """Generates robots: trees of any size and branching, with geometry that is awkward for frames."""
 
+from functools import cache
+
 import numpy as np
 from urdf_text import joint, link, robot
 
@@ -196,6 +198,7 @@ SCREWS = {
 }
 
 
+@cache
 def model_of(name):
     """Return the model of one of these."""
     return Model.from_urdf(TREES[name]) if name in TREES else SCREWS[name].model()
@@ -204,8 +207,7 @@ def model_of(name):
 # All agree with Pinocchio; for identities these six differ enough: one joint, branches with joints
 # along the axes, joints that only slide, axes that are parallel by a hair, followers, screws, fixed
 # joints and links without mass among 40, and 200 bodies.
-SIX = (
+UNLIKE = (
     "one revolute joint", "star", "three prismatic", "parallel within 1e-6",
     "all at once, with screws", "200 bodies",
 )  # fmt: skip
-UNLIKE_MODELS = {name: model_of(name) for name in SIX}

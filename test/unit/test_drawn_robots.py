@@ -5,7 +5,7 @@ import pytest
 from comparison import assert_equal_to_rounding
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_trees import GEOMETRIES, KINDS, UNLIKE_MODELS, as_tree, random_tree
+from random_trees import GEOMETRIES, KINDS, UNLIKE, as_tree, model_of, random_tree
 from states import State
 from studies import few_or_all
 from test_dynamics_identities import IDENTITIES, check
@@ -71,16 +71,17 @@ def book(s):
         yield s.aba(f_ext=f_ext), expected, None, s.solving
 
 
-@pytest.mark.parametrize(
-    "name", few_or_all([name for name in UNLIKE_MODELS if name != "200 bodies"], UNLIKE_MODELS)
-)
+@pytest.mark.parametrize("name", few_or_all([n for n in UNLIKE if n != "200 bodies"], UNLIKE))
 def test_the_book_agrees(name):
-    for pair in book(State(UNLIKE_MODELS[name])):
+    assert_the_book_agrees(model_of(name))
+
+
+def assert_the_book_agrees(model):
+    for pair in book(State(model)):
         assert_equal_to_rounding(*pair)
 
 
 @few
 @given(tree=TREES)
 def test_the_book_agrees_on_drawn_trees(tree):
-    for pair in book(State(tree.model())):
-        assert_equal_to_rounding(*pair)
+    assert_the_book_agrees(tree.model())

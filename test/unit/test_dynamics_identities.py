@@ -4,6 +4,8 @@ What Pinocchio does not compute or does not show: bits, loads, links that are me
 yields pairs that are equal: actual, expected, and how nearly (comparison.py).
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from comparison import (
@@ -11,7 +13,7 @@ from comparison import (
     assert_equal_to_rounding,
 )
 from methods import METHODS
-from random_trees import UNLIKE_MODELS, as_tree, random_tree
+from random_trees import UNLIKE, as_tree, model_of, random_tree
 from states import DIFFERENCE, STEP, State
 from urdf_text import joint, link, robot
 
@@ -20,18 +22,23 @@ from featherstone_ros.model.robots import robot_file
 from reference import Robot, composite, innovations, operators
 
 TREE = random_tree(1, 5, branching=0.6)
-MODELS = UNLIKE_MODELS | {
-    "arm": Model.from_file(robot_file("panda")),
-    "chain with mimic": Model.from_urdf(random_tree(12, 12, mimic=0.4)),
-    "screws": as_tree(random_tree(3, 9), screws=0.5).model(),
-    "floating tree": Model.from_urdf(TREE, base="floating"),
-    "floating with mimic": Model.from_urdf(random_tree(12, 7, mimic=0.4), base="floating"),
-    "floating arm": Model.from_file(robot_file("panda"), base="floating"),
-    "floating body": Model.from_urdf(TREE, joints=(), base="floating"),
-}
 EXACT = 1.0, 0.0  # scale and tolerance of what has the same bits
 IDENTITIES = {}
 HOLDS_FOR = {}
+
+
+@cache
+def models():
+    """Return models by name; here, since every process collects this file."""
+    return {name: model_of(name) for name in UNLIKE} | {
+        "arm": Model.from_file(robot_file("panda")),
+        "chain with mimic": Model.from_urdf(random_tree(12, 12, mimic=0.4)),
+        "screws": as_tree(random_tree(3, 9), screws=0.5).model(),
+        "floating tree": Model.from_urdf(TREE, base="floating"),
+        "floating with mimic": Model.from_urdf(random_tree(12, 7, mimic=0.4), base="floating"),
+        "floating arm": Model.from_file(robot_file("panda"), base="floating"),
+        "floating body": Model.from_urdf(TREE, joints=(), base="floating"),
+    }
 
 
 def identity(of):
@@ -185,7 +192,7 @@ def regressor_times_parameters_is_the_torque(s):
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_identity_holds(name):
     compared = 0
-    for kind, model in MODELS.items():
+    for kind, model in models().items():
         try:
             compared += check(name, model)
         except AssertionError as error:

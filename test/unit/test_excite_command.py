@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from featherstone_ros.tools.trajectory_files import read
 from featherstone_ros.tools.trial_drive import follow
 
 pytest.importorskip("scipy")
-pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.skipif(not find_spec("matplotlib"), reason="matplotlib is missing")
 
 
 @pytest.fixture(scope="module", params=few_or_all(["ur5e"], robot_names()))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,7 +23,7 @@ from featherstone_ros.tools import cli
 from featherstone_ros.tools.identify.report import reasons_against
 
 pytest.importorskip("scipy")
-pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.skipif(not find_spec("matplotlib"), reason="matplotlib is missing")
 
 NAMES = list(known_arm.NAMES)
 THREE = known_arm.LEVEL.joint_names
