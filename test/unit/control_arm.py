@@ -71,6 +71,7 @@ class Bench:
         self.model = fr.Model.from_urdf(urdf)
         self.arm = fr.Simulator(self.model, PERIOD, friction=friction)
         self.arm.reset(Q)
+        self.turns = np.array([kind == "continuous" for kind in self.model.joint_types])
         self.settings = settings(**changes)
         self.notes: list[str] = []
         limits, tip = JointSpace.of(self.model), self.model.link_names[-1]
@@ -124,10 +125,17 @@ class Bench:
         self._record(command)
         return command
 
+    @property
+    def measured(self) -> np.ndarray:
+        """(n,) positions, within half a turn where a joint turns without end."""
+        q = self.arm.q
+        q[self.turns] = (q[self.turns] + np.pi) % (2.0 * np.pi) - np.pi
+        return q
+
     def state(self) -> np.ndarray | None:
         """Give the controller the arm's state; record what it answers."""
         command = self.controller.accept_state(
-            self.now, self.arm.q, self.arm.qd, self.effort, self.stamp
+            self.now, self.measured, self.arm.qd, self.effort, self.stamp
         )
         self._record(command)
         return command

@@ -1,7 +1,6 @@
 """Batches: the result of a row is that of its state, whatever its place, neighbours and threads."""
 
 import itertools
-import multiprocessing
 import os
 import signal
 import threading
@@ -351,35 +350,6 @@ def test_a_wrong_number_of_threads_is_refused_and_the_last_one_kept(threads, k, 
     assert get_num_threads() == 3
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
-@pytest.mark.parametrize("in_child", [1, 2])
-def test_forked_child_computes_too(threads, tree, in_child):
-    """The parent's threads are not in the child: whoever waits for them hangs."""
-    given = METHODS["aba"].states(tree, MANY)
-    threads(2)
-    expected = tree.aba(*given)
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe()
-
-    def work():
-        there.send(get_num_threads())
-        threads(in_child)
-        there.send(tree.aba(*given))
-
-    child = context.Process(target=work)
-    child.start()
-    try:
-        assert here.poll(LONG), "the child hangs"
-        assert here.recv() == 1
-        assert here.poll(LONG), "the child hangs"
-        same(here.recv(), expected)
-    finally:
-        child.kill()
-        child.join()
-    assert get_num_threads() == 2
-    same(tree.aba(*given), expected)
-
-
 class Interrupted(Exception):
     """What the handler of Ctrl-C raises while a batch is being computed."""
 
@@ -392,7 +362,9 @@ def is_at_work(dynamics):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
 @pytest.mark.parametrize("k", [1, 2])
 def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
-    """Whoever was at work in the parent is not in the child."""
+    """Whoever was at work in the parent is not in the child, nor its threads: who waits for them
+    hangs.
+    """
     given = METHODS["aba"].states(tree, MANY)
     expected = tree.aba(*given)
     threads(k)
@@ -404,7 +376,9 @@ def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
             child = os.fork()
             if child == 0:
                 signal.alarm(LONG)  # ends a child that hangs
-                right = not is_at_work(tree) and np.array_equal(tree.aba(*given), expected)
+                right = get_num_threads() == 1 and not is_at_work(tree)
+                threads(k)
+                right = right and np.array_equal(tree.aba(*given), expected)
                 os.write(there, b"right" if right else b"wrong")
                 os._exit(0)
             os.close(there)
@@ -414,6 +388,8 @@ def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
             assert answer == b"right"
             if busy:
                 break
+    assert get_num_threads() == k
+    same(tree.aba(*given), expected)
 
 
 @pytest.mark.parametrize("k", [1, 2])

@@ -319,13 +319,6 @@ def test_a_hand_held_far_from_its_target_is_pulled_with_bounded_force():
     assert 1 < np.linalg.norm(wrench[3:]) <= 5 * (1 + 1e-9)
 
 
-def test_a_feed_forward_wrench_presses():
-    arm = ImpedanceArm(stiffness=[400, 400, 0, 30, 30, 30], damping=[0, 0, 60, 0, 0, 0])
-    arm.law.set_target(arm.pose, wrench=(0, 0, -12, 0, 0, 0))
-    arm.settle(1.0, (0, 0, 12, 0, 0, 0))
-    assert np.abs(arm.velocity).max() < 1e-3
-
-
 @pytest.mark.parametrize("offset", [np.nan, np.inf])
 def test_a_target_that_is_none_is_refused_and_changes_nothing(offset):
     arm = ImpedanceArm()

@@ -221,17 +221,6 @@ def test_a_multi_array_is_written_as_cdr_has_it(values):
     assert earlier == zeros  # what was written earlier stays as it was
 
 
-@given(st.permutations(range(9)))
-def test_what_is_written_is_read_in_the_readers_order(order):
-    encoder = codec.JointStateEncoder([f"joint{k}" for k in range(9)], "base")
-    decoder = codec.JointStateDecoder([f"joint{k}" for k in order])
-    encoder.position[:] = np.arange(9)
-    encoder.effort[:] = -np.arange(9)
-    decoder.decode(encoder.encode(1, 2))
-    np.testing.assert_array_equal(decoder.position, order)
-    np.testing.assert_array_equal(decoder.effort, -np.array(order))
-
-
 test_what_cdr_cannot_hold_is_refused = refusals(
     (
         ValueError,

@@ -505,31 +505,12 @@ def test_what_is_shown_adds_up_to_the_effort_that_acts(adds_gravity):
 # Drives with loops of their own
 
 
-class Drives(LoopBench):
-    """Drives that follow positions; the shoulder turns without end, measured within half a turn."""
-
-    def __init__(self) -> None:
-        super().__init__(urdf=TURNING)
-        turning = self.controller._space
-        self.controller.compiled = compiled_controller(
-            turning, self.model, self.settings, "", np.eye(4), sends_joints=True
-        )
-        self.connect()
-
-    def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:
-        turned = self.arm.q
-        self.arm.set_state(self.measured, self.arm.qd)
-        data = super().encoded(names)
-        self.arm.set_state(turned, self.arm.qd)
-        return data
-
-    @property
-    def measured(self) -> np.ndarray:
-        return (self.arm.q + np.pi) % (2.0 * np.pi) - np.pi
-
-
 def test_drives_are_told_positions_of_the_turn_on_which_they_measure():
-    bench = Drives()
+    bench = LoopBench(urdf=TURNING)
+    bench.controller.compiled = compiled_controller(
+        bench.controller._space, bench.model, bench.settings, "", np.eye(4), sends_joints=True
+    )
+    bench.connect()
     bench.arm.reset([3.0, 0.0])
     bench.start()
     bench.configure(mode=Mode.GRAVITY_COMPENSATION)

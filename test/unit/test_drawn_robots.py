@@ -73,15 +73,5 @@ def book(s):
 
 @pytest.mark.parametrize("name", few_or_all([n for n in UNLIKE if n != "200 bodies"], UNLIKE))
 def test_the_book_agrees(name):
-    assert_the_book_agrees(model_of(name))
-
-
-def assert_the_book_agrees(model):
-    for pair in book(State(model)):
+    for pair in book(State(model_of(name))):
         assert_equal_to_rounding(*pair)
-
-
-@few
-@given(tree=TREES)
-def test_the_book_agrees_on_drawn_trees(tree):
-    assert_the_book_agrees(tree.model())

@@ -296,7 +296,7 @@ def test_a_joint_that_moves_one_way_only_is_doubtful():
 
 
 def test_what_was_fitted_is_what_both_nodes_read(tmp_path):
-    """The first joint has a light drive. Of the last one, at rest, nothing but an offset is seen."""
+    """The first joint has a light drive. Of the last one, at rest, only an offset is seen."""
     model = fr.Model.from_robot("panda")
     velocity, acceleration = np.random.default_rng(7).normal(size=(2, 200, model.n))
     velocity[:, -1] = 0.0

@@ -459,22 +459,6 @@ def test_model_can_be_changed_before_activation():
 # Joints that turn without end
 
 
-class Turning(Bench):
-    """The bench, with a shoulder that turns without end and is measured within half a turn."""
-
-    def __init__(self, **changes):
-        super().__init__(control_arm.TURNING, **changes)
-
-    def state(self):
-        wrapped = self.arm.q
-        wrapped[0] = (wrapped[0] + np.pi) % (2.0 * np.pi) - np.pi
-        command = self.controller.accept_state(
-            self.now, wrapped, self.arm.qd, self.effort, self.stamp
-        )
-        self._record(command)
-        return command
-
-
 def turn_to(bench, angle, duration=2.0):
     goal = [angle, Q[1]]
     bench.controller.set_trajectory(bench.now, NAMES, [Point(duration, goal, [0.0, 0.0])])
@@ -482,7 +466,7 @@ def turn_to(bench, angle, duration=2.0):
 
 
 def test_joint_without_end_goes_the_short_way_and_its_measurement_may_wrap():
-    bench = Turning(path_tolerance=0.1).start()
+    bench = Bench(control_arm.TURNING, path_tolerance=0.1).start()
     turn_to(bench, 2.0)
     turn_to(bench, 3.1)
     turn_to(bench, -3.1, 0.5)
@@ -495,7 +479,7 @@ def test_joint_without_end_goes_the_short_way_and_its_measurement_may_wrap():
 
 
 def test_set_points_of_a_joint_without_end_go_the_short_way():
-    bench = Turning().start()
+    bench = Bench(control_arm.TURNING).start()
     turn_to(bench, 3.1)
     for k in range(40):
         position = [3.1 + 0.002 * k - 2.0 * np.pi, Q[1]]

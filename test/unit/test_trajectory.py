@@ -307,21 +307,6 @@ def test_velocities_are_those_of_scipys_spline(count):
     assert_allclose(spline_velocities(times, positions), spline(times, 1), rtol=1e-9, atol=1e-9)
 
 
-def test_the_motion_has_no_step_of_velocity_or_acceleration_and_ends_at_rest():
-    times, positions = random_points(12)
-    positions *= 1e-4  # slow enough to stop where they end
-    points = [Point(t, q) for t, q in zip(times, positions, strict=True)]
-    path = Trajectory(
-        FREE_SPACE.names, points, FREE_SPACE, interpolation=Interpolation.SPLINE
-    ).compiled()
-    for t, q in zip(times[:-1], positions[:-1], strict=True):
-        before, after = path.sample(t - 1e-9), path.sample(t + 1e-9)
-        assert_allclose(before[0], q, atol=1e-6)
-        assert_allclose(before[:3], after[:3], rtol=1e-5, atol=1e-5)
-    rest = np.zeros(2)
-    assert_allclose(path.sample(times[-1] - 1e-9)[:3], [positions[-1], rest, rest], atol=1e-3)
-
-
 @pytest.mark.parametrize("count", [1, 2, 12])
 @pytest.mark.parametrize("first", [0.0, 0.04, 0.7])
 def test_from_rest_the_acceleration_has_no_step(first, count):
