@@ -30,7 +30,7 @@ SPOILS = [(f, arm) for f in FAULTS for arm in SPOILED if f != "sibling" or arm i
 
 @pytest.mark.parametrize(
     ("arm", "kind", "plant"),
-    few_or_all([("scara", "plain", "twin"), ("z1", "retimed", "mujoco")], SOUND),
+    few_or_all([("scara", "plain", "twin")], SOUND),
 )
 @pytest.mark.parametrize("clean", [True, study(False)])
 def test_an_arm_as_described_is_accused_of_nothing(arm, kind, plant, clean):
@@ -60,9 +60,7 @@ def test_an_arm_as_described_is_identified(arm, kind, plant):
     assert identified(Case(arm, kind, plant, seed=0, clean=True)) == ""
 
 
-@pytest.mark.parametrize(
-    ("fault", "arm"), few_or_all([("swapped", "so101"), ("tilt 10", "z1")], SPOILS)
-)
+@pytest.mark.parametrize(("fault", "arm"), few_or_all([("swapped", "so101")], SPOILS))
 def test_no_other_than_the_culprit_is_named(fault, arm):
     """Links up to 10 % off, quantised encoders, friction of 5 to 20 % of the torque, and noise.
 

@@ -75,17 +75,14 @@ def test_the_description_has_a_place_and_an_option(command, given, monkeypatch):
     assert seen.get("bags", NEEDS_URDF["identify"]) == NEEDS_URDF["identify"]
 
 
-def test_piped_output_has_whole_names_and_figures(tmp_path):
+def test_piped_output_has_whole_names_and_figures(tmp_path, tool, monkeypatch):
     name = "a_joint_whose_name_is_so_long_that_a_table_of_80_columns_would_cut_it_off"
     limit = '<limit lower="-1" upper="1" velocity="2" effort="90"/>'
     path = tmp_path / "arm.urdf"
     path.write_text(chain(name, "elbow", inside=limit))
-    command = [sys.executable, "-m", "featherstone_ros.tools.cli", "inspect", str(path)]
-    environment = os.environ | {"COLUMNS": "80"}
-    shown = subprocess.run(
-        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert name in shown.stdout and "…" not in shown.stdout and "\x1b" not in shown.stdout
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = tool("inspect", path).out
+    assert name in shown and "…" not in shown and "\x1b" not in shown
 
 
 test_what_cannot_be_done_is_refused = refused_commands(

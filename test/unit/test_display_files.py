@@ -75,6 +75,7 @@ CURVES = [curve.get("name") for curve in LAYOUT.iter("curve")]
 
 
 def test_plotjuggler_layout_is_whole():
+    joints = load("panda").model.joint_names
     for splitter in LAYOUT.iter("DockSplitter"):
         sizes = [float(size) for size in splitter.get("sizes").split(";")]
         assert len(sizes) == len(splitter) == int(splitter.get("count"))
@@ -85,7 +86,7 @@ def test_plotjuggler_layout_is_whole():
         field = curve.removeprefix(f"{topic}/")
         if TOPICS[topic] == "sensor_msgs/JointState":
             joint, _, field = field.partition("/")
-            assert joint in load("panda").model.joint_names
+            assert joint in joints
         assert field in TOPIC_FIELDS[TOPICS[topic]]
 
 

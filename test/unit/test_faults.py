@@ -110,6 +110,7 @@ def test_joints_with_the_same_wrong_gain_are_all_named(arm, gain):
         assert float(text.split()[0]) == pytest.approx(gain, rel=0.15)
 
 
+@pytest.mark.study
 def test_a_sign_is_named(arm):
     model, recording, elbow = arm
     spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, elbow, -1.0))

@@ -38,31 +38,31 @@ def test_an_encoders_flicker_at_rest_is_no_motion():
 
 def geared(seconds=20.0):
     """Return a recording of an arm whose friction grows with the load and is thinned by speed."""
-    t, q, qd, qdd = known_arm.motion(duration=seconds)
-    links = fr.Dynamics(known_arm.NOMINAL).rnea(q, qd, qdd)
-    dry = (known_arm.COULOMB + LOAD * np.abs(links)) * presliding(q)
-    tau = links + dry + known_arm.VISCOUS * viscous_speed(qd, THINNING)
-    tau = tau + known_arm.ARMATURE * qdd + known_arm.OFFSET
-    noise = np.random.default_rng(2).standard_normal(q.shape)
-    return Recording("", known_arm.NAMES, t, q, qd, tau + known_arm.NOISE * noise)
+    t, q, qd, qdd = (x[..., 1:4] if x.ndim > 1 else x for x in known_arm.motion(duration=seconds))
+    links = fr.Dynamics(known_arm.LEVEL).rnea(q, qd, qdd)
+    dry = (known_arm.COULOMB[1:4] + LOAD * np.abs(links)) * presliding(q)
+    tau = links + dry + known_arm.VISCOUS[1:4] * viscous_speed(qd, THINNING)
+    tau = tau + known_arm.ARMATURE[1:4] * qdd + known_arm.OFFSET[1:4]
+    noise = known_arm.NOISE[1:4] * np.random.default_rng(2).standard_normal(q.shape)
+    return Recording("", known_arm.LEVEL.joint_names, t, q, qd, tau + noise)
 
 
 def test_cross_validation_finds_friction_of_load_and_thinning():
-    fitting = Fitting(known_arm.NOMINAL, [geared()], range(6), 2.0)
+    fitting = Fitting(known_arm.LEVEL, [geared()], range(3), 2.0)
     fit, best = fit_parts(fitting)
     assert best.law.loaded and best.law.displacement == 1e-4
     friction = fit.by_name(best.law)
-    assert_allclose(friction.load[:3], LOAD, rtol=0.15)  # of those that carry something
-    assert_allclose(friction.coulomb, known_arm.COULOMB, rtol=0.15)
+    assert_allclose(friction.load, LOAD, rtol=0.15)
+    assert_allclose(friction.coulomb, known_arm.COULOMB[1:4], rtol=0.15)
     unloaded = friction.coulomb + friction.viscous * viscous_speed(0.5, best.law.thinning)
-    true = known_arm.COULOMB + known_arm.VISCOUS * viscous_speed(0.5, THINNING)
+    true = known_arm.COULOMB[1:4] + known_arm.VISCOUS[1:4] * viscous_speed(0.5, THINNING)
     assert_allclose(unloaded, true, rtol=0.1)
 
 
 def test_a_plain_arm_keeps_the_plain_law():
-    recording = Recording("", known_arm.NAMES, *known_arm.record(known_arm.NOMINAL))
-    told = []
-    fitting = Fitting(known_arm.NOMINAL, [recording], range(6), 2.0)
+    arm, told = known_arm.LEVEL, []
+    recording = Recording("", arm.joint_names, *known_arm.record(arm))
+    fitting = Fitting(arm, [recording], range(arm.n), 2.0)
     _, best = fit_parts(fitting, progress=lambda done, total: told.append(done / total))
     assert not best.law.loaded and not np.any(best.law.thinning)
     assert told == sorted(told) and 0.9 < told[-1] <= 1.0
@@ -70,14 +70,15 @@ def test_a_plain_arm_keeps_the_plain_law():
 
 # Torque that grows with a joint's position, as that of cables: one parameter for everything
 
-STIFFNESS = np.array([3.0, 0.0, 5.0, 0.0, 1.0, 0.5])
+STIFFNESS = np.array([3.0, 0.0, 5.0])
 
 
 def identified(stiffness, seed=0):
     """Return the fit, the law and the deviations of an arm with other links than its URDF's."""
-    t, q, qd, tau = known_arm.record(known_arm.deformed(seed), seed=seed, duration=25.0)
-    recording = Recording("", known_arm.NAMES, t, q, qd, tau + stiffness * q)
-    fitting = Fitting(known_arm.NOMINAL, [recording], range(known_arm.n), 2.0)
+    arm = known_arm.INNER
+    t, q, qd, tau = known_arm.record(known_arm.deformed(seed, model=arm), seed=seed, duration=25.0)
+    recording = Recording("", arm.joint_names, t, q, qd, tau + stiffness * q)
+    fitting = Fitting(arm, [recording], range(arm.n), 2.0)
     fit, best = fit_parts(fitting)
     return fitting.arm(best, fit)
 

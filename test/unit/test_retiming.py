@@ -9,6 +9,7 @@ import urdf_text
 from control_arm import NAMES, URDF, model, space
 from numpy.testing import assert_allclose
 from refusals import refusals, refused_commands
+from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.control.joint_space import JointSpace
@@ -268,7 +269,7 @@ def test_corners_of_dense_lines_stay_corners():
     assert from_lines(sampled(timed)[1], PATH).max() < 0.0501
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few_or_all(range(6), range(20)))
 def test_no_curve_leaves_the_lines_by_more_than_the_tolerance(seed):
     """Random walks with a drift, of which some turns are slight and some sharp."""
     rng = np.random.default_rng(seed)
@@ -358,7 +359,7 @@ def walk(seed, count, spread):
     return np.array(path)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few_or_all([0, 1], range(4)))
 def test_jerk_and_torque_rate_hold_at_every_instant(seed):
     """On a grid twenty times finer than the output's, within 1 %."""
     limits = replace(TIGHT, jerk=60.0 * TIGHT.velocity)

@@ -142,7 +142,7 @@ def test_a_mark_divides_what_was_taught_where_the_arm_waits(panda):
     np.testing.assert_allclose(parts[1].points[0].positions, q[-1], atol=2 * STILL)
 
 
-@pytest.mark.parametrize("marks", [[0.5], [0.2, 0.4], [100.0], [-1.0]], ids=str)
+@pytest.mark.parametrize("marks", [study([0.5]), [0.2, 0.4], [100.0], study([-1.0])], ids=str)
 def test_marks_without_a_motion_between_make_no_part(panda, marks):
     (part,) = taught(panda, *led(panda), marks)
     assert part.points[-1].time > 3.5
@@ -189,7 +189,7 @@ def test_a_stop_that_gives_way_ends_the_motion_at_its_limit(panda):
 @pytest.mark.parametrize("give", [0.0, 0.02], ids=["stiff stop", "stop gives way"])
 def test_what_was_led_suddenly_into_a_stop_passes_preflight(panda, give):
     """A smooth motion overshoots there: 4 mrad and more."""
-    time = np.arange(0.0, 5.0, 1.0 / RATE)
+    time = np.arange(0.0, 3.0, 1.0 / RATE)
     q = np.tile((panda.limits.lower + panda.limits.upper) / 2.0, (len(time), 1))
     stop = panda.limits.upper[0] + give
     q[:, 0] = np.minimum(stop - 0.8 + 1.5 * np.clip(time - 1.0, 0.0, None), stop)

@@ -162,7 +162,7 @@ def test_parse_of_deeply_nested_junk_does_not_recurse():
 
 
 def test_parse_of_a_long_chain_does_not_recurse():
-    count = 5_000
+    count = 2_000
     links = [f'<link name="{k:x}"/>' for k in range(count)]
     joints = [
         f'<joint name="{k:x}" type="fixed"><parent link="{k - 1:x}"/><child link="{k:x}"/></joint>'
@@ -279,7 +279,7 @@ def test_a_thousand_attributes_make_no_long_message(caplog):
 
 def test_a_fault_in_a_long_line_shows_little_of_it():
     with pytest.raises(ModelError) as refusal:
-        urdf.parse(f"<robot>{chain('j') * 10_000} & </robot>")
+        urdf.parse(f"<robot>{chain('j') * 1_000} & </robot>")
     assert "& </robot>" in str(refusal.value) and len(str(refusal.value)) < 400
 
 

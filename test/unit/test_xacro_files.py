@@ -97,7 +97,8 @@ def test_every_command_takes_them_anywhere_in_its_line(path, capsys):
     assert "mass:=3: this command reads no robot file" in capsys.readouterr().err
 
 
-def test_setup_writes_commands_with_them(path, capsys):
+def test_setup_writes_commands_with_them(path, capsys, monkeypatch):
+    monkeypatch.setattr("featherstone_ros.tools.setup.report.draw", lambda *drawn: None)
     assert main(["setup", str(path), "mass:=3", "name:=two words"]) == 0
     assert "setup arm.urdf.xacro mass:=3 name:=two words`" in open("arm.yaml").read()
     said = capsys.readouterr().out
