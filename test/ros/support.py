@@ -398,6 +398,12 @@ class Ros:
         self._processes.append(process)
         return process
 
+    def run_script(self, text: str) -> NodeProcess:
+        """Start a Python script in the domain."""
+        script = self.folder / f"script_{len(self._processes)}.py"
+        script.write_text(text)
+        return self.run([sys.executable, str(script)])
+
     def tool(self, *arguments: str) -> NodeProcess:
         """Start ``featherstone-ros`` with arguments."""
         return self.run([*TOOL, *arguments])

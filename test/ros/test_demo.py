@@ -102,7 +102,7 @@ with Participant("recorder") as node:
 
 
 def test_states_are_kept_for_a_recorder_that_stands_still(ros):
-    recorder = ros.run([sys.executable, "-c", RECORDER])
+    recorder = ros.run_script(RECORDER)
     states = ros.publisher(Float64MultiArray, "states", AHEAD)
     message = serialize_message(Float64MultiArray(data=[0.0] * 21))
     recorder.send(signal.SIGSTOP)

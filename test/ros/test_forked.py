@@ -1,20 +1,13 @@
 """Nodes that are forked end as those that are started."""
 
 import signal
-import sys
 
 import pytest
-from support import FORKS, NodeProcess, Ros  # skips this module where ROS is missing
+from support import FORKS  # skips this module where ROS is missing
 
 pytestmark = pytest.mark.skipif(not FORKS, reason="nodes are not forked here")
 
 WHO = "import atexit, os, sys, time; atexit.register(print, 'the end'); print(os.getpid()); "
-
-
-def start(ros: Ros, program: str) -> NodeProcess:
-    script = ros.folder / "script.py"
-    script.write_text(WHO + program)
-    return ros.run([sys.executable, str(script)])
 
 
 @pytest.mark.parametrize(
@@ -22,7 +15,7 @@ def start(ros: Ros, program: str) -> NodeProcess:
     [("pass", 0), ("sys.exit(5)", 5), ("sys.exit('why')", 1), ("1 / 0", 1)],
 )
 def test_a_node_ends_as_its_interpreter_does_with_what_it_has_written(ros, program, status):
-    node = start(ros, program)
+    node = ros.run_script(WHO + program)
     assert node.wait() == status
     assert node.output.startswith(f"{node.pid}\n") and "the end\n" in node.output
     assert ("Traceback" in node.output) == ("/" in program)
@@ -30,10 +23,10 @@ def test_a_node_ends_as_its_interpreter_does_with_what_it_has_written(ros, progr
 
 
 def test_a_node_can_be_interrupted_from_the_beginning_and_killed(ros):
-    node = start(ros, "time.sleep(60)")
+    node = ros.run_script(WHO + "time.sleep(60)")
     node.send(signal.SIGINT)
     assert node.wait() == 1
     assert "KeyboardInterrupt" in node.output
-    node = start(ros, "time.sleep(60)")
+    node = ros.run_script(WHO + "time.sleep(60)")
     node.kill()
     assert node.wait() == -signal.SIGKILL

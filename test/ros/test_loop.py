@@ -247,7 +247,7 @@ def test_messages_are_answered_and_ticks_come_while_nobody_gives_the_interpreter
     ticking = RclLoop(echo.EchoCycle(ANSWER, period=0.01), [], [bench.output], at_once=False)
     thread = threading.Thread(target=ticking.run)
     thread.start()
-    ros.run([sys.executable, "-c", TALKER])
+    ros.run_script(TALKER)
     ros.wait_for(lambda: bench.cycle.messages > 10, "the talker")
     before, ticks = bench.cycle.messages, ticking.counters()["ticks"]
     ctypes.PyDLL(None).usleep(2_000_000)  # PyDLL: with the interpreter held
@@ -525,7 +525,7 @@ thread.join()
 
 @pytest.mark.skipif(not may_be_fifo(), reason="SCHED_FIFO is not allowed")
 def test_the_middleware_runs_before_python_but_after_the_loop(ros):
-    process = ros.run([sys.executable, "-c", SCHEDULED])
+    process = ros.run_script(SCHEDULED)
     assert process.wait() == 0, process.output
 
 
@@ -556,5 +556,5 @@ def tells_slices() -> bool:
 
 @pytest.mark.skipif(not tells_slices(), reason="Linux 6.12 or newer has slices of a thread's own")
 def test_without_priority_the_loop_goes_before_who_runs_for_longer(ros):
-    process = ros.run([sys.executable, "-c", PUNCTUAL])
+    process = ros.run_script(PUNCTUAL)
     assert process.wait() == 0, process.output
