@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import TOOL, Ros  # skips this module where ROS is missing
+from support import TOOL, Ros, seconds  # skips this module where ROS is missing
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rig import CONTROLLER, Hand
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from terminal import in_terminal, read_until
 from test_teach_and_replay import end
+
+import featherstone_ros as fr
 
 RATE = 125.0  # [Hz]
 PACE = 3.0  # times as fast as real time
@@ -60,6 +63,16 @@ class Sensor(Hand):
 @pytest.fixture(scope="module")
 def hand(shared_ros: Ros) -> Sensor:
     return Sensor(shared_ros, wrench_dead_zone=[0.0, 0.0])
+
+
+def test_drives_are_told_where_the_arm_is_held_and_the_torque_of_the_model(hand):
+    commands = hand.ros.collect(JointState, f"{CONTROLLER}/joint_commands")
+    hand.ros.wait_for(lambda: len(commands) > 20, "commands")
+    assert list(commands[-1].name) == hand.names
+    weight = fr.Dynamics(hand.model).gravity(np.array(commands[-1].position))
+    np.testing.assert_allclose(commands[-1].position, hand.home, atol=1e-3)
+    np.testing.assert_allclose(commands[-1].effort, weight, atol=1e-6)
+    assert min(np.diff([seconds(command.header.stamp) for command in commands])) > 0.0
 
 
 def test_no_wrench_is_told_and_targets_are_refused(hand):

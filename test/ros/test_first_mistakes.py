@@ -1,49 +1,60 @@
 """What a newcomer gets wrong is said in the log, with what was seen and what was expected."""
 
+from collections.abc import Iterable
+
 import numpy as np
-import support  # noqa: F401  (skips this module where ROS is missing)
+from support import status_values  # skips this module where ROS is missing
 
 from featherstone_ros.model.robots import robot_file
 
-from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
+from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
+from sensor_msgs.msg import JointState  # isort: skip
 
 JOINTS = [
     f"{name}_joint"
     for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
 ]
+START = [0.5, -1.5, 1.5, -1.5, 1.0, 0.5]
 ARM = {"robot_description": str(robot_file("ur5e"))}
 
 
-def test_one_gain_of_six_does_not_silence_the_warning_about_the_others(ros):
+# Names and positions, and what is said of them; more of it: test_events.py.
+USELESS = (
+    (JOINTS, np.degrees(START), "degrees?"),
+    (["finger"], [0.0], "none of them"),
+    ([*JOINTS, "x" * 70_000], [0.0] * 7, "bytes, expected at most 65536"),
+)
+
+
+def test_mistakes_are_told_with_what_was_expected(ros):
+    """A gain of one joint in six, states of no use, and a command that nobody listens to."""
     gains = {"gains.elbow_joint.p": 50.0, "gains.elbow_joint.d": 8.0, "gains.bandwidth": 0.0}
     node = ros.start("featherstone_ros.feedforward_controller", {**ARM, **gains})
     node.wait_for_output("activate: done")
     others = ", ".join(joint for joint in JOINTS if joint != "elbow_joint")
     assert f"gains.<joint>.p is 0 for {others}: nothing corrects an error" in node.output
     assert "gravity tips the joint over" in node.output  # and so the check of stability says
-
-
-# Names and positions, and what is said of them; more of it: test_events.py.
-USELESS = (
-    (JOINTS, np.degrees([0.5, -1.5, 1.5, -1.5, 1.0, 0.5]), "degrees?"),
-    (["finger"], [0.0], "none of them"),
-    ([*JOINTS, "x" * 70_000], [0.0] * 7, "bytes, expected at most 65536"),
-)
-
-
-def test_states_of_no_use_are_told_with_what_was_expected(ros):
-    node = ros.start("featherstone_ros.feedforward_controller", ARM)
     states = ros.publisher(JointState, "/joint_states")
-    for names, positions, text in USELESS:
+
+    def told(names: Iterable[str], positions: Iterable[float], text: str) -> DiagnosticStatus:
+        """Publish such a state until the diagnostics say it."""
         message = JointState(name=list(names), position=[float(q) for q in positions])
-        told = ros.new_status(text)
+        message.velocity = [0.0] * len(message.position)
+        found = ros.new_status(text)
 
-        def is_told() -> bool:
-            message.header.stamp = ros.node.get_clock().now().to_msg()  # noqa: B023
-            states.publish(message)  # noqa: B023
-            return text in node.output and (told() or None)  # noqa: B023
+        def is_told() -> DiagnosticStatus | None:
+            message.header.stamp = ros.node.get_clock().now().to_msg()
+            states.publish(message)
+            return found()
 
-        status = ros.wait_for(is_told, f"diagnostics with {text!r}")
+        return ros.wait_for(is_told, f"diagnostics with {text!r}")
+
+    for *state, text in USELESS:
+        status = told(*state, text)
         assert status.message.startswith("waiting for joint states; refused joint_states: ")
+        node.wait_for_output(text)
         (line, *_) = (line for line in node.output.splitlines() if text in line)
         assert "[WARN]" in line and "joint_states: " in line and "expected" in line
+    status = told(JOINTS, START, "nobody listens to /feedforward_controller/commands")
+    assert status.level == DiagnosticStatus.WARN
+    assert status_values(status)["following"] == "hold"

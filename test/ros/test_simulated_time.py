@@ -8,18 +8,20 @@ import time
 from typing import Any
 
 import numpy as np
+import pytest
 from control_arm import URDF, Q
 from support import DEADLINE, Ros, point, stamp
 
 # isort: split
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from test_feedforward_controller import GRAVITY, NODE, ScriptedArm
+from std_srvs.srv import Trigger
+from test_feedforward_controller import GRAVITY, NODE, ScriptedArm, gravity_at
 
-import featherstone_ros as fr
 from featherstone_ros.nodes.callback_groups import CLOCK_PERIOD
 from featherstone_ros.nodes.lifecycle import ModelNode
 
@@ -34,16 +36,30 @@ def time_of(state: JointState) -> int:
 # An arm that says where it is when the test says so: the test owns the time.
 
 GOAL = Q + 0.05
-PULL = fr.Dynamics(fr.Model.from_urdf(URDF)).gravity(GOAL) + 100.0 * (GOAL - Q)  # of it on the arm
 SILENT = "no usable joint state for"
+
+
+def pull(goal: np.ndarray) -> np.ndarray:
+    """Return the torque of a goal on the arm."""
+    return gravity_at(goal) + 100.0 * (goal - Q)
 
 
 class TimedArm(ScriptedArm):
     """The scripted arm with use_sim_time; its clock goes with its states, 10 ms each."""
 
-    def __init__(self, ros: Ros, clock: bool = True, **parameters: Any) -> None:
-        super().__init__(ros, use_sim_time=True, path_tolerance=0.1, **parameters)
-        self.clock = ros.publisher(Clock, "/clock") if clock else None
+    clock: Publisher | None = None
+    said = 0  # length of the output before a test
+
+    def __init__(self, ros: Ros) -> None:
+        super().__init__(ros, use_sim_time=True, path_tolerance=0.1)
+
+    def hear_clock(self) -> None:
+        """Have a clock."""
+        self.clock = self.ros.publisher(Clock, "/clock")
+
+    def has_said(self, text: str) -> bool:
+        """Tell whether it has in this test."""
+        return text in self.process.output[self.said :]
 
     def tell(self) -> None:
         """Publish the time, where there is a clock."""
@@ -65,22 +81,28 @@ class TimedArm(ScriptedArm):
         )
         self.ros.take_all(self.commands)
 
-    def go(self, duration: float = 0.6) -> None:
+    def go(self, goal: np.ndarray = GOAL, duration: float = 0.6) -> None:
         """Begin a motion, and move for a third of it."""
-        self.follow([point(duration, GOAL)])
+        self.follow([point(duration, goal)])
         for _ in range(round(duration / 0.03)):
             command = self.answer()
-        assert np.abs(command - PULL).max() > 1.0, "it is under way"
+        assert np.abs(command - pull(goal)).max() > 1.0, "it is under way"
 
 
-def test_where_the_clock_stands_nothing_times_out_but_the_end_of_the_process(ros):
+def test_states_tell_the_time_until_a_clock_comes_whose_standing_ends_but_the_process(ros):
     arm = TimedArm(ros)
+    ros.status("use_sim_time is true, but no time has come on /clock", NODE)
     arm.begin()
-    arm.go()
-    ros.run_for(0.4)  # four times state_timeout, by the wall
-    ros.status(f"simulated time stands at {arm.time:.3f}", NODE)
-    assert np.abs(arm.answer() - PULL).max() > 1.0, "it is where it was"
-    arm.settle(PULL)
+    for has_clock, goal in ((False, GOAL), (True, Q)):
+        if has_clock:
+            arm.hear_clock()
+        arm.go(goal)
+        command = arm.answer()
+        ros.run_for(0.4)  # four times state_timeout, by the wall
+        if has_clock:
+            ros.status(f"simulated time stands at {arm.time:.3f}", NODE)
+        assert np.abs(arm.answer() - command).max() < 1.0, "it is where it was"
+        arm.settle(pull(goal))
     assert SILENT not in arm.process.output
     ros.node.create_publisher(Clock, "/clock", 1)
     ros.status("2 publishers on /clock, expected one", NODE)
@@ -91,61 +113,67 @@ def test_where_the_clock_stands_nothing_times_out_but_the_end_of_the_process(ros
     assert arm.process.wait() == 0
 
 
-def test_without_a_clock_the_stamps_of_the_states_tell_the_time(ros):
-    arm = TimedArm(ros, clock=False)
-    ros.status("use_sim_time is true, but no time has come on /clock", NODE)
-    arm.begin()
-    arm.go()
-    ros.run_for(0.4)
-    assert np.abs(arm.answer() - PULL).max() > 1.0
-    arm.settle(PULL)
+@pytest.fixture(scope="module")
+def shared(shared_ros) -> TimedArm:
+    """A controller that goes by a clock."""
+    arm = TimedArm(shared_ros)
+    arm.hear_clock()
+    return arm
 
 
-def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(ros):
+@pytest.fixture
+def arm(shared: TimedArm) -> TimedArm:
+    """The same, holding the arm at Q, that has said nothing yet."""
+    shared.begin()
+    shared.ros.call(Trigger, f"{NODE}/hold")  # ends a fault
+    shared.begin()
+    shared.follow([point(0.3, Q)])
+    shared.settle(GRAVITY)
+    shared.said = len(shared.process.output)
+    return shared
+
+
+def test_states_that_stop_while_the_clock_goes_on_are_a_silence_of_its_time(arm):
     """Within state_timeout of simulated time, however slow, commands go on by the model."""
-    arm = TimedArm(ros, state_timeout=0.1)
-    arm.begin()
     arm.go()
     count = len(arm.commands)
     for _ in range(9):
         arm.time += 0.01
         arm.tell()
-        ros.run_for(0.03)
-    assert SILENT not in arm.process.output
+        arm.ros.run_for(0.03)
+    assert not arm.has_said(SILENT)
     assert len(arm.commands) > count
 
-    def has_said_it() -> bool:
+    def is_told() -> bool:
         arm.time += 0.01
         arm.tell()
-        return SILENT in arm.process.output
+        return arm.has_said(SILENT)
 
-    ros.wait_for(has_said_it, SILENT, period=0.01)
+    arm.ros.wait_for(is_told, SILENT, period=0.01)
 
 
-def test_a_clock_that_is_set_back_ends_no_commands(ros):
+def test_a_clock_that_is_set_back_ends_no_commands(arm):
     """Nor does it throw the arm: test_loop_clock.py."""
-    arm = TimedArm(ros)
-    arm.begin()
     arm.go()
     arm.time = 12.0
     arm.begin()
     arm.follow([point(0.3, Q)])  # and it moves again
     arm.settle(GRAVITY)
-    assert "abandoned" not in arm.process.output and SILENT not in arm.process.output
+    assert not arm.has_said("abandoned") and not arm.has_said(SILENT)
 
 
-def test_use_sim_time_changes_while_the_arm_moves(ros):
-    arm = TimedArm(ros, state_timeout=5.0)  # half of it is in real time, on a busy machine
-    arm.begin()
-    arm.go(2.0)
+def test_use_sim_time_changes_while_the_arm_moves(arm):
+    patience = {"state_timeout": 5.0}  # half of it is in real time, on a busy machine
+    assert arm.ros.set_parameters(NODE, patience)[0].successful
+    arm.go(duration=2.0)
     for simulated in (False, True):
-        (result,) = ros.set_parameters(NODE, {"use_sim_time": simulated})
+        (result,) = arm.ros.set_parameters(NODE, {"use_sim_time": simulated})
         assert result.successful
         for _ in range(30):
             arm.answer()
-            ros.run_for(0.01)
-    arm.settle(PULL)
-    assert SILENT not in arm.process.output
+            arm.ros.run_for(0.01)
+    arm.settle(pull(GOAL))
+    assert not arm.has_said(SILENT)
 
 
 def test_the_twin_goes_by_the_clock_of_another_simulation(ros):
