@@ -31,6 +31,7 @@ from featherstone_ros._core import get_num_threads, lanes
 
 FEW = 2 * lanes + 1  # two full registers and one that is not
 MANY = 1024 + 3  # a share of work for each of seven threads, and a part of one
+SIZES = (0, 1, lanes - 1, lanes, lanes + 1, 2 * lanes)  # about whole registers
 LARGE = 200 * MANY  # takes longer than it takes to look into another thread
 LONG = 100  # [s], reached only when a test fails
 
@@ -75,7 +76,7 @@ def test_row_agrees_with_the_single_call(dynamics, method):
     for wanted in (None, f_ext)[: 1 + row.wrenches]:
         batch = row(dynamics, *given, **({"f_ext": wanted} if wanted else {}))
         scale = np.max(np.abs(batch), initial=1.0)  # the mimic's jacobian_derivative is 0
-        for k in (*range(FEW), *range(FEW, MANY, 97), MANY - 1):
+        for k in (*SIZES, *range(FEW, MANY, 197), MANY - 1):
             own = {
                 name: wrench if wrench.ndim == 1 else wrench[k] for name, wrench in f_ext.items()
             }
@@ -87,7 +88,7 @@ def test_row_agrees_with_the_single_call(dynamics, method):
 def test_row_is_the_same_in_a_batch_of_any_size_and_at_any_place(dynamics, method):
     given = ALL[method].states(dynamics, MANY)
     whole = ALL[method](dynamics, *given)
-    for size in range(FEW + 1):
+    for size in (*SIZES, FEW):
         same(ALL[method](dynamics, *(x[:size] for x in given)), whole[:size])
     order = np.random.default_rng(5).permutation(MANY)
     same(ALL[method](dynamics, *(x[order] for x in given)), whole[order])

@@ -187,7 +187,7 @@ def test_all_damping_takes_energy_out_and_is_bounded_by_the_modes(axes):
         assert rates.max() <= 2 * np.sqrt(hand) * 1.01 + 2 * np.sqrt(posture) * slack
 
 
-@pytest.mark.parametrize(  # 24 pushes each
+@pytest.mark.parametrize(  # 15 pushes each
     ("axes", "seed"), few_or_all([("base", 0), ("tip", 1)], product(["base", "tip"], range(40)))
 )
 def test_no_closed_push_gains_energy(axes, seed):
@@ -201,7 +201,7 @@ def test_no_closed_push_gains_energy(axes, seed):
         posture_stiffness=10,
         max_force=20,
     )
-    for _ in range(8):
+    for _ in range(5):
         for _ in range(3):
             wrench = random.normal(size=6) * (15, 15, 15, 1.5, 1.5, 1.5)
             for _ in arm.run(0.15, wrench):

@@ -203,7 +203,7 @@ KEEPERS = {
 }
 # Of which infinity is one, for no limit.
 LIMITS = {
-    "torque_rate": lambda x: retime(PANDA, PATH, torque_rate=np.full(7, x)),
+    "torque_rate": lambda x: retime(PANDA, PATH, torque_rate=np.full(7, 1e3 * x)),
     "acceleration": lambda x: retime(PANDA, PATH, acceleration=x),
     "contact_threshold": lambda x: Shadow(PANDA, ShadowSettings(contact_threshold=np.full(7, x))),
     **{
