@@ -1,5 +1,7 @@
 """Objects at work in another thread."""
 
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +23,37 @@ def repeated(call: Callable[[], object]) -> Iterator[None]:
     finally:
         enough.set()
         worker.join()
+
+
+class Interrupted(Exception):
+    """What Ctrl-C raises while an object is at work."""
+
+
+@contextmanager
+def interrupted(is_at_work: Callable[[], bool]) -> Iterator[None]:
+    """Press Ctrl-C again and again, until it finds an object at work and ends the block."""
+    enough = threading.Event()
+
+    def handler(*_: object) -> None:
+        if is_at_work():
+            raise Interrupted
+
+    def press() -> None:
+        while not enough.wait(0.01):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, handler)
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    try:
+        yield
+    except Interrupted:
+        return
+    finally:
+        enough.set()
+        pressing.join()
+        signal.signal(signal.SIGINT, before)
+    raise AssertionError("nothing has ended the block")
 
 
 def is_refused(call: Callable[[], object]) -> bool:

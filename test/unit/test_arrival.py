@@ -308,7 +308,7 @@ class Hand(ClosedLoop):
         self.controller.set_target(self.now, pose)
         self.watch.begin()
 
-    def said(self, looks: int = 4) -> str:
+    def said(self, looks: int = 3) -> str:
         for _ in range(looks):
             text = self.look(1.0)
         return text
@@ -427,7 +427,7 @@ class Yielding(Hand):
         arm = plain(PANDA, mode="admittance", tip=self.tip, output="joint_state")
         ClosedLoop.__init__(self, arm, self, delay=0.0, period=0.004)
         self.watch = ArrivalWatch(PANDA, self.tip)
-        self.look(0.5)
+        self.advance(0.5)
 
     def read(self, now) -> JointState:
         axes = self.dynamics.link_pose(self.state[0], self.tip)[:3, :3]
@@ -437,13 +437,6 @@ class Yielding(Hand):
     def write(self, at, command) -> None:
         led = np.array([command.position - HOME, command.velocity])
         self.state = [HOME, np.zeros(7)] + self.share * led
-
-    def look(self, duration) -> str:
-        self.advance(duration)
-        goal = np.zeros(7)
-        return self.watch.update(
-            self.now, self.controller.snapshot(), self.arm.settings, goal, self.dynamics
-        )
 
     @property
     def place(self):
@@ -479,7 +472,7 @@ def test_drives_that_do_not_follow_the_virtual_arm_are_named():
     arm.look(1.0)
     arm.share, arm.force = 0.5, 20.0
     arm.look(2.0)
-    assert "panda_joint" in arm.said()
+    assert "panda_joint" in arm.said(5)
 
 
 def test_hand_that_a_gap_in_the_states_interrupts_is_compared_with_where_it_was_to_stand():

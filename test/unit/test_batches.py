@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from at_work import is_refused, repeated
+from at_work import interrupted, is_refused, repeated
 from comparison import assert_equal_to_rounding
 from each import each
 from methods import (
@@ -23,6 +23,7 @@ from methods import (
     parts,
 )
 from random_trees import random_tree
+from studies import study
 from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
@@ -113,7 +114,7 @@ def test_odd_number_stays_in_its_row(model, method):
             places = [(30.0 if model.floating else TURNED, turn)]
         else:
             places = [(far, turn) for far in FAR]
-            places += [(poison, column) for poison in POISONS for column in columns]
+            places += [(x, i) for k, x in enumerate(POISONS) for i in columns[k % 2 :: 2]]
         for k, (poison, column) in enumerate(places):
             row = k % FEW
             kept, array[row, column] = array[row, column], poison
@@ -322,7 +323,7 @@ def test_simulator_stays_where_it_is_if_one_state_is_singular(threads, integrato
 # Threads -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["tree", "with mimic", "floating"])
+@pytest.mark.parametrize("name", [study("tree"), "with mimic", "floating"])
 def test_number_of_threads_does_not_matter(threads, name):
     """Every thread has the wrenches of its rows, too."""
     dynamics = Dynamics(MODELS[name])
@@ -349,10 +350,6 @@ def test_a_wrong_number_of_threads_is_refused_and_the_last_one_kept(threads, k, 
     with pytest.raises(error, match=said):
         threads(k)
     assert get_num_threads() == 3
-
-
-class Interrupted(Exception):
-    """What the handler of Ctrl-C raises while a batch is being computed."""
 
 
 def is_at_work(dynamics):
@@ -398,28 +395,10 @@ def test_child_forked_in_the_middle_of_a_batch_computes(threads, tree, k):
 def test_ctrl_c_ends_a_batch(threads, tree, method, k):
     """In its middle: the handler finds the batch under way."""
     given = METHODS[method].states(tree, LARGE)
-    enough = threading.Event()
-
-    def handler(*_):
-        if is_at_work(tree):
-            raise Interrupted
-
-    def press():
-        while not enough.wait(0.01):
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, handler)
-    thread = threading.Thread(target=press)
     threads(k)
-    thread.start()
-    try:
-        with pytest.raises(Interrupted):
-            while True:
-                METHODS[method](tree, *given)
-    finally:
-        enough.set()
-        thread.join()
-        signal.signal(signal.SIGINT, before)
+    with interrupted(lambda: is_at_work(tree)):
+        while True:
+            METHODS[method](tree, *given)
     assert not is_at_work(tree)
     few = [x[:FEW] for x in given]
     same(METHODS[method](tree, *few), METHODS[method](Dynamics(tree.model), *few))

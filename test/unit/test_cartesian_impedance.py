@@ -280,7 +280,7 @@ def test_a_shaped_hand_stays_bounded_at_singular_postures():
     target = arm.pose
     target[2, 3] += 0.3  # beyond the arm's reach
     arm.law.set_target(target)
-    effort = list(arm.run(10.0))
+    effort = list(arm.run(6.0))
     assert np.isfinite(effort).all()
     assert np.abs(arm.velocity).max() < 0.05
     wrench = arm.law.report["wrench"]

@@ -102,7 +102,7 @@ def test_an_arm_with_known_friction_arrives(path, duration):
 def test_friction_that_is_wrong_costs_what_feedback_needs_for_the_difference(name, told):
     bench = Bench(stiff(robot_file(name)), 1.0 / told)
     bench.move(0.1, 3.0, back=False)
-    bench.run(5.0)
+    bench.run(4.0)
     missing = abs(1.0 / told - 1.0) * 0.02
     assert np.abs(bench.error).max() < 2.0 * missing  # joints push each other, too
 
@@ -122,7 +122,7 @@ def test_an_arm_stands_still(bits, told):
     bench = Bench(stiff(robot_file("ur5e")), 1.0 / told, 2 * np.pi / 2**bits)
     bench.move(0.1, back=False)
     bench.run(2.0)
-    _, position, _ = bench.run(5.0)
+    _, position, _ = bench.run(3.0)
     assert np.ptp(position, axis=0).max() < 1e-5
     assert np.abs(position[-1] - bench.start - 0.1).max() < 0.03  # it has moved there
 

@@ -136,7 +136,7 @@ def test_chosen_gains_are_stable_with_margin_everywhere(path, mode, timing):
 @pytest.mark.parametrize(
     "path",
     few_or_all(
-        [*PATHS[:2], *(path for path in ROBOTS if path.stem in ("a1", "double_pendulum_continuous"))],
+        [*PATHS[:2], *(p for p in ROBOTS if p.stem in ("a1", "double_pendulum_continuous"))],
         [*PATHS[:2], *(path for path in ROBOTS if path.name not in {EMPTY, *MASSLESS_JOINTS})],
     ),
 )

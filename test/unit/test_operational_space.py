@@ -60,14 +60,6 @@ def test_the_wrench_of_a_task_gives_the_acceleration_that_it_asks_for(moving):
     assert_equal_to_rounding(found, wanted, tolerance=1e-8)
 
 
-def test_its_inertia_is_that_without_truncation(moving):
-    d, q, qd, _, link = moving
-    space = d.operational_space(q, qd, link, POINT)
-    expected = d.operational_space_inertia(q, link, POINT)
-    assert_equal_to_rounding(space.Lambda, expected, tolerance=1e-8)
-    np.testing.assert_array_equal(space.Lambda, space.Lambda.T)
-
-
 def stretched(elbow=0.0):
     """UR5e, nearly or wholly stretched out, in motion."""
     model = Model.from_file(CONFIG / "ur5e.urdf")
@@ -110,17 +102,6 @@ def test_near_rank_loss_no_wrench_grows_without_bound():
         np.testing.assert_allclose(sizes[elbow], sizes[0.0], rtol=1e-3)
     exact = d.operational_space(stretched(1e-4)[1], qd, link, tolerance=1e-9)
     assert exact.rank == 6 and np.abs(exact.Lambda).max() > 1e4 * sizes[0.0][0]
-
-
-def test_the_inverse_of_the_jacobian_takes_the_least_kinetic_energy(panda):
-    d, q = panda.dynamics, panda.q
-    space, M = d.operational_space(q, panda.qd, ARM), panda.H
-    v = np.arange(1.0, 7.0)
-    least = space.Jbar @ v
-    assert_equal_to_rounding(d.jacobian(q, ARM) @ least, v)
-    for other in least + np.random.default_rng(1).normal(size=(5, panda.model.n)) @ space.N.T:
-        assert_equal_to_rounding(d.jacobian(q, ARM) @ other, v)
-        assert other @ M @ other > least @ M @ least
 
 
 def test_a_batch_is_what_its_states_are_of_any_rank():

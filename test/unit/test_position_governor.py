@@ -195,11 +195,11 @@ def test_no_transition_makes_a_step(transition, mode, moving):
     arm = DrivenArm(mode).run(0.1)
     if moving:
         arm.move()
-        arm.run(0.45)
+        arm.run(0.35)
         assert np.abs(arm.plant.qd / FASTEST).max() > 0.1
     TRANSITIONS[transition](arm)
     assert (arm.phase is Phase.SILENT) == (transition == "silence")
-    arm.run(0.6)
+    arm.run(0.5)
     require_smooth(arm)
     if arm.phase is Phase.HOLDING and arm.arm.mode is Mode.FEEDFORWARD:
         assert_array_equal(arm.told[-1], arm.controller.compiled.desired[:2])

@@ -2,16 +2,14 @@
 
 import contextlib
 import copy
-import os
 import pickle
-import signal
 import threading
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from at_work import is_refused, repeated
+from at_work import interrupted, is_refused, repeated
 from comparison import assert_equal_to_rounding, relative_error
 from each import each
 from random_trees import as_tree, random_tree
@@ -561,28 +559,8 @@ def test_ctrl_c_ends_long_steps_and_leaves_the_state(tree, size):
     simulator = started(tree, q, qd, **EVERYTHING)
     simulator.step(tau)
     before = states(simulator)
-    enough = threading.Event()
-
-    def handler(*_):
-        try:
-            simulator.step(tau, steps=0)
-        except RuntimeError:  # at work: the steps are under way
-            raise KeyboardInterrupt from None
-
-    def press():
-        while not enough.wait(0.01):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    usual = signal.signal(signal.SIGINT, handler)
-    pressing = threading.Thread(target=press)
-    pressing.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            simulator.step(0 * tau, steps=10**12)
-    finally:
-        enough.set()
-        pressing.join()
-        signal.signal(signal.SIGINT, usual)
+    with interrupted(lambda: is_refused(lambda: simulator.step(tau, steps=0))):
+        simulator.step(0 * tau, steps=10**12)
     np.testing.assert_array_equal(states(simulator), before)
     assert simulator.time == 0.001
     simulator.step(tau)

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from refusals import refusals
 from studies import few_or_all
 
-from featherstone_ros import Model
 from featherstone_ros._control import CompiledPath, stopping_position
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import JointSpace
@@ -28,7 +27,6 @@ from featherstone_ros.control.trajectory import (
     start_delay,
     timed,
 )
-from featherstone_ros.model.robots import robot_names
 
 NAMES = ("shoulder", "elbow", "wrist")
 UNLIMITED = np.full(3, np.inf)
@@ -243,22 +241,6 @@ def test_rounded_numbers_of_a_dense_plan_are_no_accelerations():
     wide = replace(SPACE, upper=np.full(3, 100.0))
     rows = zip(t, path, speed, strict=True)
     Trajectory(NAMES, [Point(*row) for row in rows], wide).check_accelerations()
-
-
-@pytest.mark.parametrize("acceleration", [1.0, 40.0])
-@pytest.mark.parametrize("robot", robot_names())
-def test_the_quickest_plan_of_a_real_arm_passes(robot, acceleration):
-    """Full speed by constant acceleration, a point every 20 ms: MoveIt's without limits has 1."""
-    space = JointSpace.of(Model.from_robot(robot))
-    up = np.minimum(space.velocity / acceleration, np.sqrt(0.4 / acceleration)).min()
-    t = np.linspace(0.0, 2.0 * up, max(int(2.0 * up / 0.02), 2) // 2 * 2 + 1)
-    left = np.minimum(t, 2.0 * up - t)
-    middle, qd = np.clip(0.0, space.lower + 0.5, space.upper - 0.5), acceleration * left
-    way = np.where(t < up, qd * left / 2.0, acceleration * up**2 - qd * left / 2.0)
-    qdd = np.where(t < up, acceleration, -acceleration)
-    rows = zip(t, *np.multiply.outer([way, qd, qdd], np.ones(len(middle))), strict=True)
-    points = [Point(1.0 + at, middle + q, *rates) for at, q, *rates in rows]
-    Trajectory(space.names, points, space).check_accelerations()
 
 
 @pytest.mark.parametrize(
