@@ -21,7 +21,7 @@ def biased():
     """An arm in mode admittance that has yielded to what its sensor reads, and stands."""
     bench = ContactBench()
     bench.start = bench.pose
-    return bench.run(3.0, felt=BIAS)
+    return bench.run(2.0, felt=BIAS)
 
 
 def zero(bench):
@@ -40,7 +40,7 @@ def test_hand_returns_smoothly_once_its_sensor_is_zeroed(biased):
     assert yielded > 0.01
     before = len(biased.desired)
     assert_allclose(zero(biased), BIAS, atol=1e-12)
-    biased.run(4.0, felt=BIAS)
+    biased.run(2.5, felt=BIAS)
     assert_allclose(biased.pose, biased.start, atol=1e-3)
     assert_allclose(zero(biased), BIAS, atol=1e-9)  # a second one finds the same
     velocity = np.diff(np.array(biased.desired[before - 3 :]), axis=0) / PERIOD
@@ -51,11 +51,11 @@ def test_hand_returns_smoothly_once_its_sensor_is_zeroed(biased):
 
 def test_what_acts_besides_is_felt_after_it(biased):
     zero(biased)
-    biased.run(3.0, felt=BIAS)
+    biased.run(2.0, felt=BIAS)
     push = np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    biased.run(3.0, felt=BIAS + push)
+    biased.run(2.0, felt=BIAS + push)
     pushed, other = biased.pose, ContactBench()
-    other.run(3.0, felt=push)
+    other.run(2.0, felt=push)
     assert_allclose(pushed, other.pose, atol=2e-3)
     assert np.linalg.norm(pushed[:3, 3] - biased.start[:3, 3]) > 0.01
 
