@@ -10,6 +10,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from example_robots import example_robot
+from studies import few_or_all
 from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
@@ -280,7 +281,7 @@ def test_first_moment_is_told_where_the_mass_is_not(name):
         np.testing.assert_allclose((arm_to_tool[:3, :3] @ moment.directions.T)[1], 0, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", FEW_JOINTS)
+@pytest.mark.parametrize("name", few_or_all(["one joint", "pan-tilt"], FEW_JOINTS))
 def test_known_centre_of_mass_tells_the_mass(name):
     load = found(FEW_JOINTS[name], com=COM)
     assert load.significant and load.explained > 0.99

@@ -40,7 +40,7 @@ def test_hand_returns_smoothly_once_its_sensor_is_zeroed(biased):
     assert yielded > 0.01
     before = len(biased.desired)
     assert_allclose(zero(biased), BIAS, atol=1e-12)
-    biased.run(2.5, felt=BIAS)
+    biased.run(3.0, felt=BIAS)
     assert_allclose(biased.pose, biased.start, atol=1e-3)
     assert_allclose(zero(biased), BIAS, atol=1e-9)  # a second one finds the same
     velocity = np.diff(np.array(biased.desired[before - 3 :]), axis=0) / PERIOD
