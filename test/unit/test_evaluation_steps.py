@@ -203,12 +203,8 @@ def test_a_lost_message_is_no_pause():
 # A smooth motion.
 
 
-def even_samples(duration=20.0, period=0.005, noise=0.0, velocity=True):
-    time = np.arange(round(duration / period)) * period
-    q, qd, _ = signals(time)
-    random = np.random.default_rng(2)
-    q, qd, tau = (x + noise * random.standard_normal(x.shape) for x in (q, qd, 3 * q))
-    return Recording("", ("a", "b"), time, q, qd if velocity else None, tau)
+def even_samples(duration=20.0, period=0.005, velocity=True):
+    return recording(np.arange(round(duration / period)) * period, velocity)
 
 
 @pytest.mark.parametrize("velocity", [True, False])
@@ -328,31 +324,23 @@ NAMES = ("a", "b")
 CUT_OFF = 2.0  # [Hz] whose filter needs stretches of 3 s
 
 
-def moving(time):
-    """Return a recording of two joints that swing."""
-    phase = 2.5 * np.asarray(time)[:, None] + [0.0, 1.0]
-    return Recording("/joint_states", NAMES, time, np.sin(phase), 2.5 * np.cos(phase), 3 * phase)
-
-
 def states(effort, time=None):
     time = 0.01 * np.arange(len(effort)) if time is None else time
     stamp = 10**9 + np.round(time * 1e9).astype(np.int64)
-    motion = moving(time)
-    return JointStates(
-        "/joint_states", NAMES, stamp, stamp, motion.position, motion.velocity, effort
-    )
+    q, qd, _ = signals(time)
+    return JointStates("/joint_states", NAMES, stamp, stamp, q, qd, effort)
 
 
 def test_states_that_were_lost_are_counted_by_their_stamps():
     """Of 100 a second more than half are not there, as of a recorder on a busy machine."""
     kept = np.random.default_rng(0).random(2000) < 0.4
-    line = usage(moving(np.arange(2000)[kept] * 0.01), CUT_OFF)
+    line = usage(recording(np.arange(2000)[kept] * 0.01), CUT_OFF)
     assert "joint states are not there, as their stamps say" in line
-    assert "not there" not in usage(moving(np.arange(1000) * 0.01), CUT_OFF)
+    assert "not there" not in usage(recording(np.arange(1000) * 0.01), CUT_OFF)
 
 
 def test_a_whole_recording_drops_nothing():
-    line = usage(moving(np.arange(1000) * 0.01), CUT_OFF)
+    line = usage(recording(np.arange(1000) * 0.01), CUT_OFF)
     assert (
         line == "9.99 of 9.99 s used, 1000 of 1000 joint states of /joint_states. Nothing dropped"
     )
@@ -362,7 +350,7 @@ def test_stretches_that_are_too_short_are_told():
     """Five gaps, and only the last stretch is as long as the filter needs."""
     ends = np.repeat(np.arange(1, 6) * 2.5, 250)
     time = np.append(np.arange(1250) * 0.01 + ends, 26.0 + np.arange(320) * 0.01)
-    line = usage(moving(time), CUT_OFF)
+    line = usage(recording(time), CUT_OFF)
     assert line.startswith("Only 3.19 of 26.7 s used, 320 of 1570 joint states")
     assert "5 stretches between pauses, together 12.5 s, dropped: shorter than the 3 s" in line
 
@@ -395,7 +383,7 @@ def test_a_constant_torque_has_no_r2():
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_an_effort_that_is_cut_off_on_one_side_is_named(side):
-    motion = moving(np.arange(1000) * 0.01)
+    motion = recording(np.arange(1000) * 0.01)
     wave = side * (np.sin(3 * motion.time) - 0.3)
     effort = np.column_stack([wave, wave])
     effort[:, 1] = side * np.minimum(side * effort[:, 1], 0.65)
@@ -404,7 +392,7 @@ def test_an_effort_that_is_cut_off_on_one_side_is_named(side):
 
 
 def test_the_steps_of_a_sensor_are_no_clipping():
-    motion = moving(np.arange(1000) * 0.01)
+    motion = recording(np.arange(1000) * 0.01)
     coarse = np.round(2.2 * np.sin(3 * motion.time)) * 0.5
     assert not clipped_efforts(NAMES, [replace(motion, effort=np.column_stack([coarse, coarse]))])
 
@@ -423,7 +411,7 @@ def test_smooth_extremes_are_not_clipped():
 
 @pytest.mark.parametrize("value", [0.5, 99.0, 1e4])  # within its limit, at it, beyond it
 def test_an_effort_that_never_changes_is_not_judged(value):
-    motion = moving(np.arange(1500) * 0.01)
+    motion = recording(np.arange(1500) * 0.01)
     motion.effort[:] = np.column_stack([np.sin(3 * motion.time), np.full(1500, value)])
     assert not clipped_efforts(NAMES, [motion])
     limit = '<limit lower="-9" upper="9" velocity="9" effort="99"/>'

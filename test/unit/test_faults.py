@@ -81,9 +81,9 @@ def with_effort(recording, change):
     return replace(recording, effort=effort)
 
 
-@pytest.mark.parametrize("arm", [study("simulated"), "real"])
-def test_a_sound_recording_has_none(arm, request):
-    found = named(*request.getfixturevalue(arm))
+def test_a_sound_recording_has_none(real):
+    """Nor one that is simulated: test_clean_recordings.py."""
+    found = named(*real)
     assert found.texts == () and not found.offsets.any()
 
 
@@ -108,14 +108,6 @@ def test_joints_with_the_same_wrong_gain_are_all_named(arm, gain):
     assert sorted(told) == sorted(model.joint_names[k] for k in (1, elbow))
     for text in told.values():
         assert float(text.split()[0]) == pytest.approx(gain, rel=0.15)
-
-
-@pytest.mark.study
-def test_a_sign_is_named(arm):
-    model, recording, elbow = arm
-    spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, elbow, -1.0))
-    (text,) = named(model, spoiled).texts
-    assert text.startswith(f"{model.joint_names[elbow]}: its effort has the opposite sign")
 
 
 def test_signs_of_all_efforts_are_named(pair):
@@ -272,18 +264,9 @@ def test_a_delay_of_the_efforts_is_estimated_and_named(late):
         assert named(model, mended).texts == ()
 
 
-@pytest.mark.study
-def test_late_efforts_are_told_of_the_real_recording(real):
-    model, recording = real
-    effort = interpolated(recording.time - 0.05, recording.time, recording.effort)
-    (text,) = named(model, replace(recording, effort=effort)).texts
-    assert "ms after the motion" in text
-
-
-@pytest.mark.parametrize("degrees", [study(2.0), study(10.0), 90.0])
-def test_an_arm_that_is_mounted_otherwise_is_told_by_gravitys_direction(degrees):
-    angle = np.radians(degrees)
-    down = 9.81 * np.array([0.6 * np.sin(angle), -0.8 * np.sin(angle), -np.cos(angle)])
+def test_an_arm_that_is_mounted_otherwise_is_told_by_gravitys_direction():
+    """On a wall; turned by less: test_clean_recordings.py."""
+    down = 9.81 * np.array([0.6, -0.8, 0.0])
     model = known_arm.INNER
     real = known_arm.deformed(model=model).with_gravity(tuple(down))
     (text,) = named(*recording_of(model, real)).texts

@@ -232,24 +232,11 @@ def recorded(text, mass=MASS):
     loaded = model.with_payload("tool", mass, COM, INERTIA) if mass else model
     t, random = np.arange(0, 15, 0.02), np.random.default_rng(0)
     w = np.array([1.3, 2.1])[: model.n]
-    q, qd, qdd = (
-        np.sin(w * t[:, None]),
-        w * np.cos(w * t[:, None]),
-        -(w**2) * np.sin(w * t[:, None]),
-    )
-    return model, *(
-        Recording(
-            "",
-            model.joint_names,
-            *(
-                t,
-                q,
-                qd,
-                fr.Dynamics(arm).rnea(q, qd, qdd) + TORQUE_NOISE * random.normal(size=q.shape),
-            ),
-        )
-        for arm in (loaded, model)
-    )
+    angle = w * t[:, None]
+    q, qd, qdd = np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)
+    efforts = (fr.Dynamics(arm).rnea(q, qd, qdd) for arm in (loaded, model))
+    noisy = (tau + TORQUE_NOISE * random.normal(size=q.shape) for tau in efforts)
+    return model, *(Recording("", model.joint_names, t, q, qd, tau) for tau in noisy)
 
 
 def found(text, mass=MASS, **known):

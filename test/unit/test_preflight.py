@@ -29,6 +29,7 @@ from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryErr
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.robot_setup import load
+from featherstone_ros.tools.taught_motion import slowed
 from featherstone_ros.tools.trajectory_check import check_file, largest_gap, started
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -44,19 +45,6 @@ def fast_motion(name: str, stretch: float) -> UncheckedTrajectory:
     time, q, qd, qdd = motion.samples(0.02)
     rows = zip(time * stretch, q, qd / stretch, qdd / stretch**2, strict=True)
     return UncheckedTrajectory(robot.model.joint_names, tuple(Point(*row) for row in rows))
-
-
-def slower(given: UncheckedTrajectory, factor: float) -> UncheckedTrajectory:
-    points = [
-        Point(
-            point.time * factor,
-            point.positions,
-            np.asarray(point.velocities) / factor,
-            np.asarray(point.accelerations) / factor**2,
-        )
-        for point in given.points
-    ]
-    return UncheckedTrajectory(given.names, tuple(points))
 
 
 def random_motion(rng: np.random.Generator) -> Motion:
@@ -169,8 +157,8 @@ def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name,
     arm = ControlledArm.from_robot(name, given.names)
     verdict = check_file(given, arm).verdict
     assert not verdict.fits and 1.0 < verdict.slow_down < inf
-    assert check_file(slower(given, round_up(verdict.slow_down)), arm).verdict.fits
-    assert not check_file(slower(given, 0.999 * verdict.slow_down), arm).verdict.fits
+    assert check_file(slowed(given, round_up(verdict.slow_down)), arm).verdict.fits
+    assert not check_file(slowed(given, 0.999 * verdict.slow_down), arm).verdict.fits
 
 
 @pytest.mark.parametrize("name", ROBOTS)
