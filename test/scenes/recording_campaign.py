@@ -21,9 +21,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import scipy  # which imports its parts when they are used
 from arm_scene import MujocoArm
 from example_robots import ROBOTS
-from scipy.interpolate import BPoly
 from urdf_text import joint, link, robot
 
 import featherstone_ros as fr
@@ -127,7 +127,7 @@ def motion(arm: str, kind: str, seed: int) -> tuple[np.ndarray, ...]:
     timed = fr.control.retime(model, points, drives=drives, acceleration=8.0, effort=0.7)
     slower = max(1.0, SHORTEST / timed.duration)
     fields = timed.positions, timed.velocities / slower, timed.accelerations / slower**2
-    curve = BPoly.from_derivatives(slower * timed.times, np.stack(fields, axis=1))
+    curve = scipy.interpolate.BPoly.from_derivatives(slower * timed.times, np.stack(fields, axis=1))
     t = np.arange(int(slower * timed.duration * RATE)) / RATE
     return t, *(curve(t, order) for order in range(3))
 

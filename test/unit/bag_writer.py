@@ -1,6 +1,7 @@
 """Writes recordings for tests, by the library that reads them."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -8,17 +9,21 @@ import pytest
 
 pytest.importorskip("rosbags")
 
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
-
-STORE = get_typestore(Stores.ROS2_JAZZY)
 JOINT_STATE = "sensor_msgs/msg/JointState"
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 STRING = "std_msgs/msg/String"
 
 
+@cache
+def store():
+    """Return ROS 2's types: not on import, since every process collects the files that use this."""
+    from rosbags.typesys import Stores, get_typestore
+
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
 def message(kind: str, *values):
-    return STORE.types[kind](*values)
+    return store().types[kind](*values)
 
 
 def joint_state(stamp: int, names: Iterable[str], position=(), velocity=(), effort=()):
@@ -46,6 +51,8 @@ def joint_trajectory(names: Iterable[str], points: Iterable[Mapping]):
 
 def write(path: Path, topics: Mapping[str, Iterable[tuple[int, object]]], storage="sqlite3"):
     """Write topic -> (time of reception [ns], message) into a new bag folder; return its file."""
+    from rosbags.rosbag2 import StoragePlugin, Writer
+
     plugin = StoragePlugin[storage.upper()]
     with Writer(path, version=9, storage_plugin=plugin) as writer:
         for topic, messages in topics.items():
@@ -53,7 +60,7 @@ def write(path: Path, topics: Mapping[str, Iterable[tuple[int, object]]], storag
             for received, content in messages:
                 kind = content.__msgtype__
                 if connection is None:
-                    connection = writer.add_connection(topic, kind, typestore=STORE)
-                writer.write(connection, received, STORE.serialize_cdr(content, kind))
+                    connection = writer.add_connection(topic, kind, typestore=store())
+                writer.write(connection, received, store().serialize_cdr(content, kind))
     (file,) = (file for file in path.iterdir() if file.suffix in (".db3", ".mcap"))
     return file

@@ -94,14 +94,14 @@ def test_metadata_that_a_killed_recorder_left_drop_no_file(tmp_path, storage, le
 
 
 def test_compressed_files_and_messages_without_metadata_are_read(tmp_path, storage, monkeypatch):
-    zstd, plain = bags._zstd(), bag_writer.STORE.serialize_cdr
+    zstd, plain = bags._zstd(), bag_writer.store().serialize_cdr
     folder = split(tmp_path, storage, 3)
     for file in [*folder.iterdir()]:
         (folder / f"{file.name}.zstd").write_bytes(zstd.compress(file.read_bytes()))
         file.unlink()
     assert_states(read_joint_states(folder), 3 * COUNT)
     monkeypatch.setattr(
-        type(bag_writer.STORE),
+        type(bag_writer.store()),
         "serialize_cdr",
         lambda self, content, kind: zstd.compress(bytes(plain(content, kind))),
     )

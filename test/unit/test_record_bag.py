@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import bag_writer  # skips this module where rosbags is missing
 import numpy as np
 import pytest
-from rosbags.rosbag2 import Reader
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
@@ -20,7 +19,7 @@ STATES = RecordedTopic("/left/joint_states", bag_writer.JOINT_STATE, is_reliable
 
 
 def content(message) -> bytes:
-    return bytes(bag_writer.STORE.serialize_cdr(message, message.__msgtype__))
+    return bytes(bag_writer.store().serialize_cdr(message, message.__msgtype__))
 
 
 def states(count: int):
@@ -55,6 +54,8 @@ def test_a_bag_says_how_its_topics_are_to_be_played(tmp_path):
     bag.write([(1, latched, content(bag_writer.message(bag_writer.STRING, "<robot/>")))])
     bag.write(states(1))
     bag.close()
+    from rosbags.rosbag2 import Reader
+
     with Reader(tmp_path / "swing") as reader:
         offered = {c.topic: c.ext.offered_qos_profiles[0] for c in reader.connections}
         definitions = {c.msgtype: c.msgdef.data for c in reader.connections}
