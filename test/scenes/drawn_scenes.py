@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from arm_scene import Ask, Played, Scene, chunk, deactivate, hold, load, moved, play
+from arm_scene import Ask, Played, Scene, chunk, deactivate, fall_back, hold, load, moved, play
+from lies import lost_after, unreadable_after
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -27,6 +29,8 @@ ADDED = 1.35  # times its bound, where a path that accelerates as much as it may
 
 PEAK = 1.875  # of a quintic from rest to rest over its mean velocity
 MARGIN = 0.1  # [rad] of starts and goals from position limits
+BEGIN = 0.3  # [s] of a motion that is interrupted
+ENDS = BEGIN + 0.1 + 0.25  # [s] after the last state: state_timeout and the shortest stop
 
 
 @dataclass(frozen=True)
@@ -37,14 +41,15 @@ class Drawn:
         scene: To be played.
         event: When what is tried happens [s].
         speed: That was asked for, as a share of the limits.
-        acceleration: (n,) the largest that what is asked for has of its own, 0: it has none.
+        acceleration: (n,) the largest that what is asked for has of its own, 0: it has none; None:
+            the desired acceleration is not judged.
         text: What it is, for a failure.
     """
 
     scene: Scene
     event: float
     speed: float
-    acceleration: Floats
+    acceleration: Floats | None
     text: str = ""
 
 
@@ -161,6 +166,36 @@ def stall(robot: str, seed: int, mujoco: bool = False) -> Drawn:
     return Drawn(scene, max(k for k in asks if k < late - 0.2), speed, own, text)
 
 
+@cache
+def fast(robot: str, seed: int) -> tuple[Scene, float, np.random.Generator]:
+    """Draw a motion as fast as preflight accepts; return it, its duration [s], and what drew it."""
+    random, arm = np.random.default_rng(seed), load(robot).arm
+    model, duration = arm.model, np.inf
+    lower, upper = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
+    while not 0.12 < duration < 10.0:  # a shorter one is nearly over when anybody notices
+        away, far = random.uniform(-0.6, 0.6, model.n), random.uniform(0.1, 1.0)
+        start = np.clip(load(robot).start + away, lower + 0.1, upper - 0.1)
+        goal = np.clip(start + far * random.uniform(-1.0, 1.0, model.n), lower, upper)
+        duration = fitting(robot, start, goal)
+    asks = {BEGIN: moved(goal, duration)}
+    return Scene(robot, asks, BEGIN + duration + 0.8, start), duration, random
+
+
+def interrupted(kind: str, robot: str, seed: int, mujoco: bool = False) -> Drawn:
+    """At any instant of a fast motion states fall silent, or the controller falls back."""
+    scene, duration, random = fast(robot, seed)
+    random = deepcopy(random)  # each kind draws from where the motion was drawn
+    at = BEGIN + random.uniform(0.0, duration)
+    changes: dict[str, Any] = {
+        "silence": {"state": lost_after(at), "duration": at + ENDS},
+        "unreadable": {"state": unreadable_after(at), "duration": at + ENDS},
+        "gap": {"state": lost_after(at, at + random.uniform(0.004, 0.3))},
+        "fall back": {"ask": {**scene.ask, at: fall_back}},
+    }[kind]
+    speed = 0.0 if kind == "fall back" else 1.0  # it begins with a hold
+    return Drawn(replace(scene, mujoco=mujoco, **changes), at, speed, None)
+
+
 def judge(drawn: Drawn, played: Played) -> list[str]:
     """Return what is beyond its bound: of the arm's speed and of the desired acceleration."""
     found, after = [], played.since(drawn.event)
@@ -168,6 +203,8 @@ def judge(drawn: Drawn, played: Played) -> list[str]:
     speed = played.speed[after].max()
     if speed > min(SPEED, before + MORE):
         found.append(f"speed {speed:.2f}, before {before:.2f}")
+    if drawn.acceleration is None:
+        return found
     desired = played.desired[after]
     v, a = desired[:, 1], desired[:, 2]
     rates = bounds(drawn.scene.robot)
@@ -185,7 +222,9 @@ def judge(drawn: Drawn, played: Played) -> list[str]:
 
 
 Kind = Callable[[str, int, bool], Drawn]
-KINDS: dict[str, Kind] = {"stop": stop, "stall": stall}
+INTERRUPTED = ("silence", "unreadable", "gap", "fall back")
+KINDS: dict[str, Kind] = {kind: partial(interrupted, kind) for kind in INTERRUPTED}
+KINDS |= {"stop": stop, "stall": stall}
 
 
 def failures(kind: str, robot: str, seeds: Iterable[int], mujoco: bool = False) -> list[str]:

@@ -6,7 +6,6 @@ model predicts; from ``state_timeout`` on it brakes the arm.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -26,20 +25,15 @@ from arm_scene import (
     play,
     trajectory,
 )
-from drawn_scenes import fitting
+from drawn_scenes import BEGIN, ENDS, MORE, SPEED, fast
 from drive_settings import parameters_of
 from lies import lost_after, unreadable_after
-from studies import SWEEP, each_once, few_or_all, study
+from studies import each_once, few_or_all, study
 
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
-
-SPEED = 1.2  # over the speed limit: what is promised
-MORE = 0.1  # of the limit, by which a gap or a stop may make an arm faster
-BEGIN = 0.3  # [s] of a motion
-ENDS = BEGIN + 0.1 + 0.25  # [s] after the last state: state_timeout and the shortest stop
 
 # Motions that preflight accepts: start, goal, duration; an instant at which it accelerates [s]
 FAST = {
@@ -105,7 +99,7 @@ def test_an_arm_that_its_friction_is_about_to_hold_is_not_thrown(robot, seed, mu
     """At the instant of a state too, friction holds what creeps: without it, the last command would
     accelerate light links as if they were free, and a stop from there made up to 9 times the limit.
     """
-    scene, duration, _ = drawn(robot, seed)
+    scene, duration, _ = fast(robot, seed)
     scene = replace(scene, mujoco=mujoco)
     motion = play(scene)
     for at in BEGIN + duration * np.array([0.85, 0.92, 0.97, 1.0]) - 0.1:
@@ -119,7 +113,7 @@ def test_an_arm_that_its_friction_is_about_to_hold_is_not_thrown(robot, seed, mu
 )
 def test_a_short_state_timeout_does_not_accuse_a_joint_that_friction_holds(robot, seed):
     """Its position is repeated, which is no fault within the period of the slowest hardware."""
-    scene, _, _ = drawn(robot, seed)
+    scene, _, _ = fast(robot, seed)
     assert play(replace(scene, parameters={"state_timeout": 0.01})).text == ""
 
 
@@ -287,53 +281,3 @@ def test_gaps_one_after_the_other_pump_no_arm(robot, mode):
         ends[lost] = play(scene)
         assert ends[lost].speed[ends[lost].since(0.42)].max() < 0.5
     assert ends[0.08].speed[-200:].max() < ends[0.0].speed[-200:].max() + 0.05
-
-
-# The whole kind
-
-
-@cache
-def drawn(robot: str, seed: int) -> tuple[Scene, float, np.random.Generator]:
-    """Return a motion as fast as preflight accepts, from a seed; and its duration [s]."""
-    random, arm = np.random.default_rng(seed), load(robot).arm
-    model, duration = arm.model, np.inf
-    lower, upper = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
-    while not 0.12 < duration < 10.0:  # a shorter one is nearly over when anybody notices
-        away, far = random.uniform(-0.6, 0.6, model.n), random.uniform(0.1, 1.0)
-        start = np.clip(load(robot).start + away, lower + 0.1, upper - 0.1)
-        goal = np.clip(start + far * random.uniform(-1.0, 1.0, model.n), lower, upper)
-        duration = fitting(robot, start, goal)
-    return (
-        Scene(robot, {BEGIN: moved(goal, duration)}, BEGIN + duration + 0.8, start),
-        duration,
-        random,
-    )
-
-
-def disturbed(
-    scene: Scene, duration: float, random: np.random.Generator, kind: str
-) -> tuple[Scene, Scene]:
-    """Return a scene with a disturbance at a random instant of its motion, and what it is to be
-    compared with: the motion itself; or a hold, since falling back begins with one.
-    """
-    random = deepcopy(random)  # each kind draws from where the motion was drawn
-    at = BEGIN + random.uniform(0.0, duration)
-    if kind == "fall back":
-        return asked(scene, at, fall_back), asked(scene, at, hold)
-    if kind == "unreadable":
-        return replace(scene, state=unreadable_after(at), duration=at + ENDS), scene
-    if kind == "gap":
-        return replace(scene, state=lost_after(at, at + random.uniform(0.004, 0.3))), scene
-    return replace(scene, state=lost_after(at), duration=at + ENDS), scene
-
-
-@pytest.mark.parametrize("kind", ["silence", "unreadable", "gap", "fall back"])
-@pytest.mark.parametrize(
-    ("robot", "seeds"),
-    [("ur5e", 2), ("panda", 2), *(study(r, SWEEP) for r in ("ur5e", "panda", "xarm7"))],
-)
-def test_no_silence_gap_or_fall_back_makes_a_motion_faster(robot, seeds, kind):
-    for seed in range(seeds):
-        played, other = map(play, disturbed(*drawn(robot, seed), kind))
-        top, bound = played.speed.max(), other.speed.max() + MORE
-        assert top < (bound if kind == "fall back" else min(bound, SPEED)), (seed, top, bound)

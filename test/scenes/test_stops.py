@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from arm_scene import TIPS, Scene, deactivate, fall_back, hold, load, moved, play, trajectory
-from drawn_scenes import bounds, failures
+from drawn_scenes import bounds
 from lies import late_by, lost_after, shifted_after
-from studies import SWEEP, each_once
+from studies import each_once
 
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import Point
 
-ROBOTS = ("panda", "ur5e", "z1")
 WAY = {"panda": [0.5, -0.5, 0.5, -0.5, 0.5, 0.5, 0.5], "ur5e": [0.9, 0.7, -0.8, 0.6, 0.6, -0.6]}
 BEGIN, DURATION = 0.2, 0.7
 
@@ -78,19 +77,6 @@ def test_a_stop_goes_by_efforts_and_payload_that_came_at_run_time(change):
     changes = np.abs(np.diff(later.desired[after, 2], axis=0)) / later.loop.period
     assert (changes < 1.5 * bound[2]).all()
     assert later.speed[after].max() <= later.speed[: after.start].max() + 0.05
-
-
-@pytest.mark.parametrize(("robot", "seed"), each_once(ROBOTS, (1, 0)))
-def test_a_few_drawn_stops(robot, seed):
-    assert not failures("stop", robot, [seed])
-
-
-@pytest.mark.study
-@pytest.mark.parametrize("robot", ROBOTS)
-def test_no_stop_makes_an_arm_faster(robot):
-    """Held, deactivated or replaced at any instant, ``stop_time`` over its whole range."""
-    assert not failures("stop", robot, range(2, SWEEP))
-    assert not failures("stop", robot, range(200, 200 + SWEEP // 10), mujoco=True)
 
 
 @pytest.mark.parametrize(

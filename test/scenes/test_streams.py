@@ -6,12 +6,11 @@
 import numpy as np
 import pytest
 from arm_scene import Scene, chunk, gains_for, load, moved, play, set_point, trajectory
-from drawn_scenes import bounds, failures, stall
-from studies import SWEEP, each_once, few_or_all, study
+from drawn_scenes import bounds, stall
+from studies import each_once, few_or_all, study
 
 from featherstone_ros.control.trajectory import Point
 
-ROBOTS = ("panda", "ur5e", "z1")
 BEGIN, PULSE, SIZE = 0.2, 1.8, 0.25  # [s], [rad/s], [rad]
 START = load("panda").start
 
@@ -160,11 +159,6 @@ def test_a_jump_within_a_stream_is_led_in_and_one_at_its_beginning_is_not():
         followed(lambda at, ahead: jump(2.0, ahead), 30.0)
 
 
-@pytest.mark.parametrize(("robot", "seed", "mujoco"), each_once(ROBOTS, (1, 0), (False, True)))
-def test_a_few_drawn_stalls(robot, seed, mujoco):
-    assert not failures("stall", robot, [seed], mujoco)
-
-
 def test_a_difference_of_velocities_is_not_kept_while_the_stream_turns_round():
     """The stream goes one way, the arm comes back the other; the stream leaves little acceleration.
 
@@ -215,9 +209,3 @@ def test_an_arm_that_waited_is_led_to_a_single_point_as_a_moving_one_is(
     bound = 1.2 * bounds(robot)[:2].max(axis=0)
     assert (np.abs(played.desired[:, 2]) < bound).all()
     assert (np.abs(np.diff(played.desired[:, 1], axis=0)) / 0.002 < bound).all()  # nor a jump
-
-
-@pytest.mark.study
-@pytest.mark.parametrize("robot", ROBOTS)
-def test_no_stall_whips_an_arm(robot):
-    assert not failures("stall", robot, range(2, SWEEP))
