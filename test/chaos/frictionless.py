@@ -175,9 +175,9 @@ class Episode(ClosedLoop):
             lower, upper = start + 0.7 * (lower - start), start + 0.7 * (upper - start)
         raise ValueError(f"{self.robot.name}: no motion from its start is feasible")
 
-    def pushed(self, joint: int | None = None) -> None:
+    def push(self) -> None:
         """Push a joint for PUSH: as hard as moves no joint beyond its share of the speed limit."""
-        joint = int(self.random.integers(self.model.n)) if joint is None else joint
+        joint = int(self.random.integers(self.model.n))
         inertia = self.dynamics.crba(self.plant.q) + np.diag(self.robot.armature)
         column = np.abs(np.linalg.inv(inertia)[:, joint]) / self.robot.speed
         effort = SHARE / (PUSH * column.max())
@@ -253,15 +253,7 @@ def blind(e: Episode) -> None:
     e.blind(e.random.uniform(0.05, BLIND))
 
 
-def push(e: Episode) -> None:
-    e.pushed()
-
-
-def comply(before: float, duration: float) -> Callable[[Episode], None]:
-    """Lead the end effector."""
-    return lambda e: e.comply(before, duration)
-
-
+push = Episode.push
 FLOAT = (mode("gravity_compensation"), rest(0.3), push)
 WAYS: dict[str, tuple[Callable[[Episode], object], ...]] = {
     "stop_standing": (stop,),
@@ -285,10 +277,15 @@ WAYS: dict[str, tuple[Callable[[Episode], object], ...]] = {
     "push_fault": (lambda e: e.configure(path_tolerance=1e-3), *[push] * 5, rest(1.0)),
     "compute_torque_moving": (part, mode("computed_torque"), rest(0.5), push, stop),
     # The end effector is led, pushed, and stopped.
-    "compliant": (comply(0.3, 1.0), push, rest(1.0), stop),
+    "compliant": (lambda e: e.comply(0.3, 1.0), push, rest(1.0), stop),
     # A motion of the joints, then the end effector's spring, then gravity compensation.
-    "compliant_moving": (part, comply(1.0, 0.5), mode("gravity_compensation"), rest(1.0)),
-    "compliant_blind": (comply(0.3, 0.7), blind, rest(1.0)),
+    "compliant_moving": (
+        part,
+        lambda e: e.comply(1.0, 0.5),
+        mode("gravity_compensation"),
+        rest(1.0),
+    ),
+    "compliant_blind": (lambda e: e.comply(0.3, 0.7), blind, rest(1.0)),
 }
 
 COMPLIANT = [way for way in WAYS if way.startswith("compliant")]  # with an end effector only

@@ -11,7 +11,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from arm_scene import Ask, Played, Scene, chunk, deactivate, fall_back, hold, load, moved, play
@@ -27,7 +27,8 @@ from featherstone_ros.tools.trajectory_check import started
 SPEED, MORE = 1.2, 0.1  # that nothing passes; than before, or than what is asked for
 ADDED = 1.35  # times its bound, where a path that accelerates as much as it may is led in to
 
-PEAK = 1.875  # of a quintic from rest to rest over its mean velocity
+PEAK, PEAK_ACCELERATION = 1.875, 5.7736  # of a quintic from rest to rest, of way and duration 1
+OTHER = 10_000  # added to a seed: that of the motion that replaces one
 MARGIN = 0.1  # [rad] of starts and goals from position limits
 BEGIN = 0.3  # [s] of a motion that is interrupted
 ENDS = BEGIN + 0.1 + 0.25  # [s] after the last state: state_timeout and the shortest stop
@@ -75,15 +76,35 @@ def fitting(robot: str, start: Floats, goal: Floats, speed: float = 1.0) -> floa
     return np.inf
 
 
-def quintic(robot: str, rng: np.random.Generator, start: Floats) -> Any:
-    """Draw a motion from rest to rest that preflight accepts: goal (n,), duration, speed."""
-    model, duration = load(robot).model, np.inf
+class Motion(NamedTuple):
+    """From rest to rest, as fast as preflight accepts; its speed over the limits; what drew it."""
+
+    start: Floats
+    goal: Floats
+    duration: float
+    speed: float
+    random: np.random.Generator
+
+
+@cache
+def fast(robot: str, seed: int) -> Motion:
+    """Draw a motion."""
+    random, arm = np.random.default_rng(seed), load(robot).arm
+    model, duration = arm.model, np.inf
     lower, upper = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
-    while not np.isfinite(duration):
-        way = rng.uniform(-1.5, 1.5, model.n)
-        goal = np.clip(start + way, lower + MARGIN, upper - MARGIN)
-        duration = fitting(robot, start, goal, rng.uniform(0.1, 0.9))
-    return goal, duration, (PEAK * np.abs(goal - start) / model.velocity_limit).max() / duration
+    while not 0.12 < duration < 10.0:  # a shorter one is nearly over when anybody notices
+        away, far = random.uniform(-0.6, 0.6, model.n), random.uniform(0.1, 1.0)
+        start = np.clip(load(robot).start + away, lower + 0.1, upper - 0.1)
+        goal = np.clip(start + far * random.uniform(-1.0, 1.0, model.n), lower, upper)
+        duration = fitting(robot, start, goal)
+    speed = (PEAK * np.abs(goal - start) / model.velocity_limit).max() / duration
+    return Motion(start, goal, duration, speed, random)
+
+
+def fast_scene(robot: str, seed: int) -> Scene:
+    """Return one in which a drawn motion is undisturbed."""
+    start, goal, duration, *_ = fast(robot, seed)
+    return Scene(robot, {BEGIN: moved(goal, duration)}, BEGIN + duration + 0.8, start)
 
 
 def place(robot: str, rng: np.random.Generator) -> Floats:
@@ -94,37 +115,25 @@ def place(robot: str, rng: np.random.Generator) -> Floats:
     return np.clip(start, lower + MARGIN, upper - MARGIN)
 
 
-def peak_acceleration(start: Floats, goal: Floats, duration: float) -> Floats:
-    """Return a quintic's (n,)."""
-    return 5.7736 * np.abs(goal - start) / duration**2
-
-
 def stop(robot: str, seed: int, mujoco: bool = False) -> Drawn:
-    """A fast motion is held, deactivated, or replaced, at any instant, with any ``stop_time``."""
-    rng = np.random.default_rng(seed)
-    start = place(robot, rng)
-    goal, duration, speed = quintic(robot, rng, start)
-    begin = 0.1
-    event = begin + duration * rng.uniform(0.1, 0.95)
-    stop_time = float(10.0 ** rng.uniform(-2.0, 1.0))
-    how = str(rng.choice(["hold", "deactivate", "trajectory"]))
-    own = np.zeros(len(start))
-    ask: Ask = deactivate
-    if how == "hold":
-        ask = hold
+    """A motion is held, deactivated, or replaced, at any instant, with any ``stop_time``."""
+    start, goal, duration, speed, random = deepcopy(fast(robot, seed))
+    slow = random.uniform(0.2, 1.0)
+    asks = {BEGIN: moved(goal, duration / slow)}
+    event = BEGIN + duration / slow * random.uniform(0.1, 0.95)
+    stop_time = float(10.0 ** random.uniform(-2.0, 1.0))
+    how = str(random.choice(["hold", "deactivate", "trajectory"]))
+    own, rest, ask = 0.0 * start, min(max(stop_time, 0.7), 2.0), hold
+    speed *= slow
+    if how == "deactivate":
+        ask = deactivate
     if how == "trajectory":
-        other, time, also = quintic(robot, rng, start)
-        time = max(time, 1.0)
-        ask, speed = moved(other, time), max(speed, also, 0.95)
-        own = peak_acceleration(start, other, time)
-    rest = min(max(stop_time, 0.7), 2.0) + (2.0 if how == "trajectory" else 0.0)
+        other = fast(robot, seed + OTHER).goal
+        time = max(fitting(robot, start, other, random.uniform(0.1, 0.9)), 1.0)
+        ask, speed, rest = moved(other, time), 0.95, rest + 2.0
+        own = PEAK_ACCELERATION * np.abs(other - start) / time**2
     scene = Scene(
-        robot,
-        {begin: moved(goal, duration), event: ask},
-        event + rest,
-        start=start,
-        parameters={"stop_time": stop_time},
-        mujoco=mujoco,
+        robot, asks | {event: ask}, event + rest, start, {"stop_time": stop_time}, mujoco=mujoco
     )
     return Drawn(scene, event, speed, own, f"{how}, stop_time {stop_time:.3f}, at {event:.3f}")
 
@@ -166,33 +175,18 @@ def stall(robot: str, seed: int, mujoco: bool = False) -> Drawn:
     return Drawn(scene, max(k for k in asks if k < late - 0.2), speed, own, text)
 
 
-@cache
-def fast(robot: str, seed: int) -> tuple[Scene, float, np.random.Generator]:
-    """Draw a motion as fast as preflight accepts; return it, its duration [s], and what drew it."""
-    random, arm = np.random.default_rng(seed), load(robot).arm
-    model, duration = arm.model, np.inf
-    lower, upper = np.maximum(model.lower, -3.0), np.minimum(model.upper, 3.0)
-    while not 0.12 < duration < 10.0:  # a shorter one is nearly over when anybody notices
-        away, far = random.uniform(-0.6, 0.6, model.n), random.uniform(0.1, 1.0)
-        start = np.clip(load(robot).start + away, lower + 0.1, upper - 0.1)
-        goal = np.clip(start + far * random.uniform(-1.0, 1.0, model.n), lower, upper)
-        duration = fitting(robot, start, goal)
-    asks = {BEGIN: moved(goal, duration)}
-    return Scene(robot, asks, BEGIN + duration + 0.8, start), duration, random
-
-
 def interrupted(kind: str, robot: str, seed: int, mujoco: bool = False) -> Drawn:
     """At any instant of a fast motion states fall silent, or the controller falls back."""
-    scene, duration, random = fast(robot, seed)
-    random = deepcopy(random)  # each kind draws from where the motion was drawn
-    at = BEGIN + random.uniform(0.0, duration)
+    scene, motion = fast_scene(robot, seed), fast(robot, seed)
+    random = deepcopy(motion.random)  # each kind draws from where the motion was drawn
+    at = BEGIN + random.uniform(0.0, motion.duration)
     changes: dict[str, Any] = {
         "silence": {"state": lost_after(at), "duration": at + ENDS},
         "unreadable": {"state": unreadable_after(at), "duration": at + ENDS},
         "gap": {"state": lost_after(at, at + random.uniform(0.004, 0.3))},
         "fall back": {"ask": {**scene.ask, at: fall_back}},
     }[kind]
-    speed = 0.0 if kind == "fall back" else 1.0  # it begins with a hold
+    speed = 0.0 if kind == "fall back" else motion.speed  # it begins with a hold
     return Drawn(replace(scene, mujoco=mujoco, **changes), at, speed, None)
 
 

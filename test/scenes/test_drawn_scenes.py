@@ -4,7 +4,7 @@ import pytest
 from drawn_scenes import KINDS, failures
 from studies import SWEEP, study
 
-FEW = [("panda", [1]), ("ur5e", [0]), ("z1", [1])]  # stops of several sorts, and a stall that waits
+FEW = [("panda", [1]), ("ur5e", [0]), ("z1", [2])]  # replaced, held, deactivated
 
 
 @pytest.mark.parametrize("kind", KINDS)

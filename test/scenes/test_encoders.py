@@ -75,22 +75,12 @@ def streamed(send: Callable[[float], Ask]) -> dict[float, Ask]:
     return {REST + t: if_running(send(t)) for t in np.arange(0.0, LASTS, 1.0 / STREAM)}
 
 
-def set_points(at: At) -> dict[float, Ask]:
-    """Positions alone."""
-    return streamed(lambda t: set_point(at(t)[0]))
-
-
-def stops(at: At) -> dict[float, Ask]:
-    """Positions with velocity 0, at each of which the arm is to stand."""
-    return streamed(lambda t: set_point(at(t)[0], 0.0 * at(t)[0]))
-
-
-def chunks(at: At) -> dict[float, Ask]:
-    """Three points of positions alone, again and again."""
-    return streamed(lambda t: chunk(lambda time: at(time)[0], t, range(1, 4)))
-
-
-KINDS = {"trajectory": asked, "set-points": set_points, "chunks": chunks, "stops": stops}
+KINDS = {
+    "trajectory": asked,
+    "set-points": lambda at: streamed(lambda t: set_point(at(t)[0])),
+    "chunks": lambda at: streamed(lambda t: chunk(lambda time: at(time)[0], t, range(1, 4))),
+    "stops": lambda at: streamed(lambda t: set_point(at(t)[0], 0.0 * at(t)[0])),  # at each of them
+}
 
 
 def played(name: str, rate: float, kind: str, seed: int, step: float, **more: object) -> Played:

@@ -25,7 +25,7 @@ from arm_scene import (
     play,
     trajectory,
 )
-from drawn_scenes import BEGIN, ENDS, MORE, SPEED, fast
+from drawn_scenes import BEGIN, ENDS, MORE, SPEED, fast, fast_scene
 from drive_settings import parameters_of
 from lies import lost_after, unreadable_after
 from studies import each_once, few_or_all, study
@@ -99,8 +99,7 @@ def test_an_arm_that_its_friction_is_about_to_hold_is_not_thrown(robot, seed, mu
     """At the instant of a state too, friction holds what creeps: without it, the last command would
     accelerate light links as if they were free, and a stop from there made up to 9 times the limit.
     """
-    scene, duration, _ = fast(robot, seed)
-    scene = replace(scene, mujoco=mujoco)
+    scene, duration = replace(fast_scene(robot, seed), mujoco=mujoco), fast(robot, seed).duration
     motion = play(scene)
     for at in BEGIN + duration * np.array([0.85, 0.92, 0.97, 1.0]) - 0.1:
         unread = replace(scene, state=unreadable_after(at), duration=at + ENDS)
@@ -113,8 +112,7 @@ def test_an_arm_that_its_friction_is_about_to_hold_is_not_thrown(robot, seed, mu
 )
 def test_a_short_state_timeout_does_not_accuse_a_joint_that_friction_holds(robot, seed):
     """Its position is repeated, which is no fault within the period of the slowest hardware."""
-    scene, _, _ = fast(robot, seed)
-    assert play(replace(scene, parameters={"state_timeout": 0.01})).text == ""
+    assert play(replace(fast_scene(robot, seed), parameters={"state_timeout": 0.01})).text == ""
 
 
 @pytest.mark.parametrize("rate", [30.0, 50.0, 100.0])
