@@ -186,7 +186,9 @@ def interrupted(kind: str, robot: str, seed: int, mujoco: bool = False) -> Drawn
         "gap": {"state": lost_after(at, at + random.uniform(0.004, 0.3))},
         "fall back": {"ask": {**scene.ask, at: fall_back}},
     }[kind]
-    speed = 0.0 if kind == "fall back" else motion.speed  # it begins with a hold
+    speed = motion.speed
+    if kind == "fall back":  # as sharply as a hold
+        speed = play(replace(scene, mujoco=mujoco, ask={**scene.ask, at: hold})).speed.max()
     return Drawn(replace(scene, mujoco=mujoco, **changes), at, speed, None)
 
 
