@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from support import DEEP, SIMULATED, point, seconds  # skips this module where ROS is missing
+from support import SIMULATED, Listener, point, stamp_of  # skips this module where ROS is missing
 
 # isort: split
+from rclpy.serialization import deserialize_message
 from rig import CONTROLLER
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -44,8 +45,12 @@ def test_an_arm_in_mujoco_follows_and_arrives(ros):
     plant = ros.run(command, fork=False)  # forked, it crashes at its very end
     described = {"robot_description": str(path), "state_publish_rate": 200.0, **SIMULATED}
     ros.start("featherstone_ros.feedforward_controller", described, "--params-file", str(file))
-    states = ros.collect(JointState, "joint_states", DEEP)
-    errors = ros.collect(JointState, f"{CONTROLLER}/error", DEEP)
+    heard: dict[str, list[bytes]] = {"joint_states": [], f"{CONTROLLER}/error": []}
+    states, errors = heard.values()
+    hear = [
+        (JointState, topic, lambda raw, _, to=to: to.append(raw)) for topic, to in heard.items()
+    ]
+    Listener(ros, "listener", *hear)
     ros.status("running", "feedforward_controller")
     goal = start + np.minimum(0.5, 0.7 * (model.upper - start))
     trajectories = ros.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
@@ -54,13 +59,14 @@ def test_an_arm_in_mujoco_follows_and_arrives(ros):
     trajectories.publish(JointTrajectory(joint_names=joints, points=points))
 
     def is_there() -> bool:
-        state = dict(zip(states[-1].name, states[-1].position, strict=True))
+        last = deserialize_message(states[-1], JointState)
+        state = dict(zip(last.name, last.position, strict=True))
         return np.abs([state[joint] for joint in joints] - goal).max() < 0.01
 
     ros.wait_for(is_there, "arm at the goal")
-    end = seconds(states[-1].header.stamp) + REST
-    ros.wait_for(lambda: seconds(errors[-1].header.stamp) > end, "rest")
-    off = np.abs([message.position for message in errors])
+    end = stamp_of(states[-1]) + REST
+    ros.wait_for(lambda: stamp_of(errors[-1]) > end, "rest")
+    off = np.abs([deserialize_message(error, JointState).position for error in errors])
     print(f"{1e3 * off.max():.1f} mrad off at worst, {1e3 * off[-1].max():.1f} mrad at the end")
     assert off.max() < WORST and off[-1].max() < LAST
     plant.stop()

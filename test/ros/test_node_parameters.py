@@ -27,27 +27,6 @@ NODES = ["digital_twin", "feedforward_controller"]
 OF_EVERY_NODE = {"use_sim_time", "start_type_description_service"}
 
 
-def start(ros: Ros, node: str, **parameters):
-    process = ros.start(f"featherstone_ros.{node}", {"robot_description": SLIDER, **parameters})
-    ros.wait_for_state(f"/{node}", "active")
-    return process
-
-
-@pytest.mark.parametrize("node", NODES)
-def test_value_of_an_unknown_type_is_refused_by_name(ros, node):
-    process = start(ros, node)
-    odd = ParameterMessage(name="friction.rail.coulomb", value=ParameterValue(type=77))
-    request = SetParameters.Request(parameters=[odd])
-    (result,) = ros.call(SetParameters, f"/{node}/set_parameters", request).results
-    assert not result.successful
-    assert "77 is not a valid" in result.reason
-    name = f"/{node}/set_parameters_atomically"
-    request = SetParametersAtomically.Request(parameters=[odd])
-    assert "77" in ros.call(SetParametersAtomically, name, request).result.reason
-    assert ros.state(f"/{node}") == "active"
-    process.stop()
-
-
 def all_parameters(ros: Ros, node: str) -> dict:
     """Return all values, as `ros2 param dump` asks for them."""
     names = ros.call(ListParameters, f"/{node}/list_parameters").result.names
@@ -128,17 +107,36 @@ def test_what_was_set_at_run_time_lasts_as_long_as_the_joints_do(ros, node, name
 
 
 def declared(ros: Ros, node: str) -> set[str]:
-    ros.wait_for_state(f"/{node}", "active")
     names = ros.call(ListParameters, f"/{node}/list_parameters").result.names
     return {name for name in names if not name.startswith("qos_overrides.")} - OF_EVERY_NODE
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_the_nodes_file_lists_its_parameters_and_defaults(ros, node):
-    robot = load("panda")
-    ros.start(f"featherstone_ros.{node}", {"robot_description": robot.text})
-    assert parameter_names(node, robot.model.joint_names) == declared(ros, node)
+@pytest.fixture(scope="module", params=NODES)
+def started(request, shared_ros) -> tuple[Ros, str]:
+    """A node that moves a Panda, by its defaults."""
+    node = request.param
+    shared_ros.start(f"featherstone_ros.{node}", {"robot_description": load("panda").text})
+    shared_ros.wait_for_state(f"/{node}", "active")
+    return shared_ros, node
+
+
+def test_the_nodes_file_lists_its_parameters_and_defaults(started):
+    ros, node = started
+    assert parameter_names(node, load("panda").model.joint_names) == declared(ros, node)
     written = read_parameters(share_directory() / "config" / f"{node}.yaml")[node]
     written.pop("robot_description")
-    for name, value in written.items():
-        assert ros.get_parameter(f"/{node}", name) == value, name
+    values = all_parameters(ros, node)
+    assert {name: values[name] for name in written} == written
+
+
+def test_value_of_an_unknown_type_is_refused_by_name(started):
+    ros, node = started
+    odd = ParameterMessage(name="friction.panda_joint1.coulomb", value=ParameterValue(type=77))
+    request = SetParameters.Request(parameters=[odd])
+    (result,) = ros.call(SetParameters, f"/{node}/set_parameters", request).results
+    assert not result.successful
+    assert "77 is not a valid" in result.reason
+    name = f"/{node}/set_parameters_atomically"
+    request = SetParametersAtomically.Request(parameters=[odd])
+    assert "77" in ros.call(SetParametersAtomically, name, request).result.reason
+    assert ros.state(f"/{node}") == "active"
