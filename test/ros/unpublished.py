@@ -1,9 +1,5 @@
-"""A node that cannot publish on one topic: its publisher's context has ended.
+"""A controller that cannot publish commands: their publisher's context has ended."""
 
-Arguments: the node as module:class, and the topic; then those of the node.
-"""
-
-import importlib
 import sys
 
 import rclpy
@@ -11,14 +7,12 @@ from rclpy.context import Context
 from rclpy.node import Node
 
 from featherstone_ros.nodes.execution import run
-
-WHERE, TOPIC = sys.argv[1:3]
-module, _, name = WHERE.partition(":")
+from featherstone_ros.nodes.feedforward_controller import FeedforwardController
 
 
-class Unpublished(getattr(importlib.import_module(module), name)):
+class Unpublished(FeedforwardController):
     def create_publisher(self, kind, topic, *args, **options):
-        if topic != TOPIC:
+        if topic != "~/commands":
             return super().create_publisher(kind, topic, *args, **options)
         context = Context()
         rclpy.init(context=context)
@@ -30,4 +24,4 @@ class Unpublished(getattr(importlib.import_module(module), name)):
 
 
 if __name__ == "__main__":
-    sys.exit(run("__main__:Unpublished", sys.argv[:1] + sys.argv[3:]))
+    sys.exit(run("__main__:Unpublished"))
