@@ -92,9 +92,17 @@ def test_base_moves_as_the_simulator_says_and_reset_puts_it_back(ros):
         states.clear()
     assert base.frames == {("world", "base")}
     ros.status(base="free")
-    assert ros.call(Trigger, f"{NODE}/reset").success
-    base.pose.clear()
-    ros.wait_for(lambda: base.pose.get(0.0) == POSE, "the base where it was")
+    for name, value in (("position", [0.0, 0.0]), ("orientation", [0.0, 0.0, 1.0, 1.0])):
+        (result,) = ros.set_parameters(NODE, {f"initial_base.{name}": value})
+        assert not result.successful and f"initial_base.{name}" in result.reason
+    for fixed in ({"base": "fixed"}, {"world_frame": "map"}, {"gravity": [0.0] * 3}):
+        assert not ros.set_parameters(NODE, fixed)[0].successful
+    for place in (POSE[:3], [5.0, 0.0, 0.0]):
+        assert ros.set_parameters(NODE, {"initial_base.position": place})[0].successful
+        assert ros.call(Trigger, f"{NODE}/reset").success
+        base.pose.clear()
+        at = [*place, *POSE[3:]]
+        ros.wait_for(lambda at=at: base.pose.get(0.0) == at, "the base where it begins")
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("tf2_msgs"), reason="tf2_msgs is not installed")
@@ -112,23 +120,3 @@ def test_transform_of_the_base(ros, publish_tf):
     assert (transform.header.frame_id, transform.child_frame_id) == ("map", "base")
     turned = transform.transform
     assert numbers(turned.translation, turned.rotation) == POSE
-
-
-def test_parameters_of_the_base_are_checked(ros):
-    start(ros)
-    ros.wait_for_state(NODE, "active")
-
-    def refusal(name: str, value) -> str:
-        (result,) = ros.set_parameters(NODE, {name: value}, atomically=True)
-        return "" if result.successful else result.reason
-
-    assert "unit quaternion" in refusal("initial_base.orientation", [0.0, 0.0, 1.0, 1.0])
-    assert "has 2 values, expected 3" in refusal("initial_base.position", [0.0, 0.0])
-    assert (
-        refusal("base", "fixed") and refusal("world_frame", "map") and refusal("gravity", [0.0] * 3)
-    )
-    assert not refusal("initial_base.position", [5.0, 0.0, 0.0])
-    base = Base(ros)
-    assert ros.call(Trigger, f"{NODE}/reset").success
-    ros.wait_for(lambda: base.pose, "a pose")
-    ros.wait_for(lambda: [5.0, 0.0, 0.0] in [p[:3] for p in base.pose.values()], "the new place")

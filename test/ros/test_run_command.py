@@ -122,15 +122,6 @@ def test_of_runs_that_start_together_one_goes_on_until_sigterm(ros):
     assert not any(is_alive(pid) for pid in nodes)
 
 
-def test_ctrl_c_while_the_nodes_start_ends_them(ros):
-    process = ros.tool("run", str(robot_file("ur5e")))
-    nodes = ros.wait_for(lambda: children(process.pid), "first node")
-    process.send(signal.SIGINT)
-    assert process.wait() == 0, process.output
-    assert process.output.endswith("both nodes have ended\n") and "Traceback" not in process.output
-    assert not any(is_alive(pid) for pid in nodes)
-
-
 def test_what_a_node_refuses_is_shown(ros):
     file = ros.folder / "wrong.yaml"
     file.write_text("/**/digital_twin: {ros__parameters: {rate: -1.0}}")

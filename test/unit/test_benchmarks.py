@@ -94,3 +94,13 @@ def test_a_quick_run_prints_draws_and_writes(tmp_path):
     assert "aba_derivatives" in done.stdout and "step, batch" in done.stdout
     if importlib.util.find_spec("matplotlib"):
         assert (tmp_path / "out/calls.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_times_of_nodes_are_compared_with_the_period_and_the_newest_state():
+    """That all of the benchmark of nodes runs: `make bench ARGS=--quick`."""
+    from benchmarks.nodes.loops import deviations, reactions  # skips this test without ROS
+
+    ms = 1_000_000
+    assert deviations([0, ms, 3 * ms, 4 * ms]) == pytest.approx([0.0, 1e-3, 0.0])
+    states, commands = [10 * ms, 20 * ms, 30 * ms], [9 * ms, 11 * ms, 32 * ms]
+    assert reactions(states, commands) == pytest.approx([1e-3, 2e-3])
