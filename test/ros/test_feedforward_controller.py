@@ -460,21 +460,6 @@ def test_deactivation_decays_to_silence_and_activation_begins_again(arm):
 # Processes of their own
 
 
-def test_signal_ends_it_in_gravity_hold(ros):
-    arm = ScriptedArm(ros, state_timeout=10.0)
-    arm.answer(arm.message(effort=[1.0, -1.0]))
-    count = len(arm.commands)
-    arm.process.send(signal.SIGTERM)
-    while arm.process.is_running:
-        arm.states.publish(arm.message())
-        ros.run_for(0.005)
-    assert arm.process.wait() == 0
-    assert "Traceback" not in arm.process.output
-    ros.wait_for(lambda: len(arm.commands) > count + 3, "commands during the stop")
-    ros.run_for(0.1)
-    assert np.abs(np.array(arm.commands[-1].data) - GRAVITY).max() < 0.5
-
-
 def test_processes_that_are_stopped_or_killed_make_no_step(ros):
     """Of more than 200 N m/s for at most 5 ms. Stopped in motion, killed at rest."""
     home = {f"initial_positions.{name}": float(q) for name, q in zip(NAMES, Q, strict=True)}

@@ -160,6 +160,7 @@ def test_a_topic_for_some_joints_is_not_that_for_all(ros):
             "base is 'floating', expected 'fixed' in mode",
         ),
         ({"robot_description": "<robot"}, "robot_description"),
+        ({**SLIDING, "realtime.cpu_affinity": [4711]}, "no processor 4711"),
         ({**SLIDING, "armature.rail": -1.0}, "armature.rail"),
         ({**SLIDING, "command_topic.rail": "two words"}, "command_topic.rail is 'two words'"),
     ],

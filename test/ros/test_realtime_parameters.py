@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from support import status_values  # skips this module where ROS is missing
-from test_feedforward_controller import GRAVITY, NODE, PATIENT, URDF, ScriptedArm
+from test_feedforward_controller import GRAVITY, NODE, PATIENT, ScriptedArm
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -80,14 +80,6 @@ def test_commands_by_the_timer_that_come_late_are_overruns(ros):
 
     ros.wait_for(counted, "overruns")
     arm.stop()
-
-
-def test_missing_processor_is_refused_at_the_start(ros):
-    parameters = {"robot_description": URDF, "realtime.cpu_affinity": [4711]}
-    process = ros.start("featherstone_ros.feedforward_controller", parameters)
-    assert process.wait() == 1
-    assert "realtime.cpu_affinity" in process.output
-    assert "no processor 4711" in process.output
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs the privilege")
