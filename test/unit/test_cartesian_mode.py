@@ -347,7 +347,6 @@ def test_null_space_torque_moves_the_hand_no_more_than_the_bound_and_never_grows
             assert tau @ np.linalg.solve(M, tau) <= tau0 @ np.linalg.solve(M, tau0) * (1 + 1e-9)
     assert max(shares) <= 1 + 1e-3
     assert max(shares) > 0.9, "the bound means something"
-    print(f"{robot}: {max(shares):.3f} of the bound, median {np.median(shares):.3f}")
 
 
 @pytest.mark.parametrize("robot", few_or_all(["ur5e"], TIPS))
@@ -371,7 +370,6 @@ def test_torque_at_a_singular_posture_is_bounded_by_that_of_force_and_moment(rob
             shares.append((np.abs(tau) / bound).max())
     assert max(shares) <= 1 + 1e-9
     assert max(shares) > 1 / 3, "the bound means something"
-    print(f"{robot}: {max(shares):.3f} of the bound")
 
 
 # Postures from which the way in a direction leads through others in which the wrist is singular.
