@@ -353,10 +353,10 @@ def test_arm_is_not_led_to_where_its_weight_takes_more_than_its_drives_have(way,
     stiffness = [stiffness] * 3 + [30.0] * 3
     arm = panda(HOME, stiffness=stiffness, **{"effort_limit.panda_joint2": 45.0})
     arm.lead(way)
-    for _ in arm.steps(10.0):
+    for _ in arm.steps(12.0):
         assert (np.abs(arm.plant.qd) < 0.6 * PANDA.velocity_limit).all()
         assert abs(arm.dynamics.gravity(arm.plant.q)[1]) < 0.9 * 45.0
-    said = arm.said()
+    said = arm.said(4)
     assert arm.controller.phase is Phase.HOLDING and not arm.controller.hold_reason
     assert (np.abs(arm.plant.qd) < 0.005 * PANDA.velocity_limit).all()
     assert abs(arm.dynamics.gravity(arm.plant.q)[1]) > 0.8 * 45.0  # as far as it may

@@ -286,10 +286,7 @@ def default_dampings(model, loop):
 
 @pytest.mark.parametrize(
     ("path", "delay"),
-    few_or_all(
-        list(zip(PATHS[1:4], DELAYS, strict=True)),
-        product(PATHS, DELAYS),
-    ),
+    few_or_all(list(zip(PATHS[1:4], DELAYS, strict=True)), product(PATHS, DELAYS)),
 )
 def test_a_push_decays_without_friction(path, delay):
     model = Model.from_file(path)
