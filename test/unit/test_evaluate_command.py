@@ -136,7 +136,7 @@ TOOL = known_arm.NOMINAL.with_payload("tool0", 0.7, [0.0, 0.0, 0.05], 0.001 * np
 SUSPECT = [
     (known_arm.LEVEL, (1, 1, 1), None, "unmodelled"),
     (TOOL, (1, 1, 1), "looks like an unmodelled 0.7", "--current-gain"),
-    (known_arm.NOMINAL, (np.degrees(1), np.degrees(1), 1), "degrees", "unmodelled"),
+    (known_arm.LEVEL, (np.degrees(1), np.degrees(1), 1), "degrees", "unmodelled"),
     # In N mm, all joints are far beyond their limits.
     (known_arm.NOMINAL, (1, 1, 1e3), "in elbow_joint (limit 150), ", "unmodelled"),
     study(known_arm.NOMINAL, (1, 1, 4 / 9), "--current-gain", "without gravity"),

@@ -137,6 +137,7 @@ def test_the_status_says_whether_what_is_written_is_followed(
     file = tmp_path / "arm.yaml"
     file.write_text(f"/**:\n  ros__parameters:\n    path_tolerance: {tolerance}\n")
     command = ["excite", "--urdf", str(example_robot("so101")), "--duration", "10"]
+    command += ["--joints", "shoulder_lift", "elbow_flex"]
     command += ["--parameters", str(file), "--output", str(tmp_path / "e.yaml")]
     said = tool(*command, status=code)
     assert ("it does not follow: joint " in said) == bool(code)

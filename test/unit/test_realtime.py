@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from compiled import timing
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from refusals import refusals
 
@@ -109,6 +109,7 @@ def width(seconds: float) -> float:
     return 1e-6 if seconds < 0.0041 else 64e-6 if seconds < 1e-6 * COARSE_END else math.inf
 
 
+@settings(max_examples=40)
 @given(durations, st.floats(0.0, 100.0))
 def test_percentile_is_the_value_of_that_rank_to_a_bucket(nanoseconds, p):
     it, seconds = histogram(nanoseconds), [ns / NS for ns in nanoseconds]
@@ -117,6 +118,7 @@ def test_percentile_is_the_value_of_that_rank_to_a_bucket(nanoseconds, p):
     assert it.max == max(seconds) == it.percentile(100.0)
 
 
+@settings(max_examples=40)
 @given(durations)
 @example([515_073_479])
 def test_text_tells_all_but_what_happens_within_a_bucket(nanoseconds):
