@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import known_arm
 import numpy as np
 import scipy  # which imports its parts when they are used
 from arm_scene import MujocoArm
 from example_robots import ROBOTS
-from urdf_text import joint, link, robot
+from urdf_text import LIFT, joint, limited, link, robot
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -41,29 +42,16 @@ from featherstone_ros.tools import cli
 from featherstone_ros.tools.clearance import Clearance
 from featherstone_ros.tools.excite import excitation
 
-
-def _limited(most: str) -> str:
-    lower, upper, effort, velocity = most.split()
-    return f'<limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="{velocity}"/>'
-
-
-LIFT = robot(
-    link("column", None),
-    link("carriage", 8, "0 0 0", (0.1, 0.1, 0.1)),
-    link("beam", 4, "0.2 0 0", (0.02, 0.05, 0.05)),
-    joint("lift", "column", "carriage", "prismatic", _limited("0 0.5 500 0.5"), "0 0 0"),
-    joint("arm", "carriage", "beam", inside=_limited("-2 2 50 3"), xyz="0 0 0", axis="0 1 0"),
-)
 SCARA = robot(
     link("base", None),
     link("upper", 6, "0.2 0 0", (0.02, 0.1, 0.1)),
     link("fore", 3, "0.15 0 0", (0.01, 0.04, 0.04)),
     link("quill", 1, "0 0 0", (0.004, 0.004, 0.001)),
     link("flange", 0.5, "0.02 0 -0.03", (0.002, 0.002, 0.001)),
-    joint("shoulder", "base", "upper", inside=_limited("-2.5 2.5 80 4"), xyz="0 0 0"),
-    joint("elbow", "upper", "fore", inside=_limited("-2.5 2.5 40 5"), xyz="0.4 0 0"),
-    joint("z", "fore", "quill", "prismatic", _limited("-0.3 0 100 0.8"), "0.3 0 0"),
-    joint("turn", "quill", "flange", inside=_limited("-3 3 5 8"), xyz="0 0 0"),
+    joint("shoulder", "base", "upper", inside=limited("-2.5 2.5 80 4"), xyz="0 0 0"),
+    joint("elbow", "upper", "fore", inside=limited("-2.5 2.5 40 5"), xyz="0.4 0 0"),
+    joint("z", "fore", "quill", "prismatic", limited("-0.3 0 100 0.8"), "0.3 0 0"),
+    joint("turn", "quill", "flange", inside=limited("-3 3 5 8"), xyz="0 0 0"),
 )
 WRITTEN = {"lift": LIFT, "scara": SCARA}
 ARMS = ("ur5e", "panda", "z1", "xarm7", "so101", "kinova", "ur10_robot", "talos_left_arm")
@@ -279,12 +267,9 @@ def said(model: fr.Model, recording: Recording) -> tuple[list[str], list[str], s
 
 def written(case: Case, folder: str) -> str:
     """Write a sound recording; return its path."""
-    recording, path = sound(case), str(Path(folder) / "bag.npz")
-    fields = {"time": recording.time, "position": recording.position}
-    if recording.velocity is not None:
-        fields["velocity"] = recording.velocity
-    np.savez(path, joint_names=recording.joint_names, effort=recording.effort, **fields)
-    return path
+    its = sound(case)
+    signals = its.time, its.position, its.velocity, its.effort
+    return known_arm.save(Path(folder) / "bag.npz", signals, its.joint_names)
 
 
 def identified(case: Case) -> str:

@@ -345,15 +345,6 @@ def test_a_light_last_link_stays_within_its_volume():
 
 
 JOINTS = ("lift", "arm")
-LIFT = """<robot name="lift"><link name="base"/>
-<link name="carriage"><inertial><mass value="8"/>
-<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="beam"><inertial><origin xyz="0.2 0 0"/><mass value="4"/>
-<inertia ixx=".02" iyy=".05" izz=".05" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="lift" type="prismatic"><parent link="base"/><child link="carriage"/><axis xyz="0 0 1"/>
-<limit lower="0" upper="0.5" effort="500" velocity="0.5"/></joint>
-<joint name="arm" type="revolute"><parent link="carriage"/><child link="beam"/><axis xyz="0 1 0"/>
-<limit lower="-2" upper="2" effort="50" velocity="3"/></joint></robot>"""
 
 
 def drives(**changed):
@@ -366,21 +357,18 @@ def lift(tmp_path_factory):
     """Return a description and a recording of a lift whose driver omits all of its weight."""
     folder = tmp_path_factory.mktemp("lift")
     urdf, table = folder / "lift.urdf", folder / "lift.npz"
-    urdf.write_text(LIFT)
-    model = fr.Model.from_urdf(LIFT)
+    urdf.write_text(urdf_text.LIFT)
+    model = fr.Model.from_urdf(urdf_text.LIFT)
     t = np.arange(0.0, 25.0, 0.02)
-    size, omega = (
-        np.array([[0.1, 0.8], [0.05, 0.4]]),
-        2 * np.pi * np.array([[0.11, 0.17], [0.37, 0.41]]),
-    )
+    size, omega = np.array([[[0.1, 0.8], [0.05, 0.4]], [[0.11, 0.17], [0.37, 0.41]]])
+    omega *= 2 * np.pi
     angle = omega * t[:, None, None] + [[0.0, 0.3], [1.0, 2.0]]
     shapes = np.sin(angle), omega * np.cos(angle), -(omega**2) * np.sin(angle)
     q, qd, qdd = ((size * shape).sum(axis=1) for shape in shapes)
     q += np.array([0.25, 0.0])
     tau = fr.Dynamics(model).rnea(q, qd, qdd) + np.tanh(qd / 0.002) * [5.0, 1.0] + qd * [20.0, 0.5]
     tau += 0.02 * np.random.default_rng(0).normal(size=q.shape) - [12 * 9.81, 0.0]
-    np.savez(table, joint_names=JOINTS, time=t, position=q, velocity=qd, effort=tau)
-    return str(urdf), str(table)
+    return str(urdf), known_arm.save(table, (t, q, qd, tau), JOINTS)
 
 
 def test_a_weight_that_the_driver_omits_is_not_written_as_an_offset(lift, tmp_path, tool):

@@ -59,16 +59,11 @@ def result(truth, tmp_path_factory):
     return {"bag": bag, "pictures": pictures, **files}
 
 
-def evaluated(result, tmp_path, bag):
+def test_the_written_files_reproduce_every_score(result, tmp_path, tool):
     out = tmp_path / "scores.json"
-    written = ["--urdf", str(result["urdf"]), "--with", str(result["yaml"])]
-    assert not cli.main(["evaluate", bag, *written, "--json", str(out)])
-    return json.loads(out.read_text())
-
-
-def test_the_written_files_reproduce_every_score(result, tmp_path):
-    claimed = json.loads(result["json"].read_text())
-    scored = evaluated(result, tmp_path, result["bag"])
+    written = ["--urdf", result["urdf"], "--with", result["yaml"]]
+    tool("evaluate", result["bag"], *written, "--json", out)
+    claimed, scored = (json.loads(file.read_text()) for file in (result["json"], out))
     assert claimed["joints"] == scored["joints"] == NAMES
     for key in ("rms", "r2"):
         np.testing.assert_allclose(scored[key], claimed[key], rtol=1e-9)

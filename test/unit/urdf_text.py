@@ -58,3 +58,18 @@ def folding(distance, most=3):
     limit = f'<limit lower="-{most}" upper="{most}" velocity="2" effort="99"/>'
     arm = chain("j1", "j2", "j3", xyz=f"0 0 {distance}", axis="0 1 0", inside=limit)
     return arm.replace("</link>", f"{box}</link>")
+
+
+def limited(most):
+    """Return a <limit>: lower, upper, effort and velocity."""
+    lower, upper, effort, velocity = most.split()
+    return f'<limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="{velocity}"/>'
+
+
+LIFT = robot(
+    link("column", None),
+    link("carriage", 8, "0 0 0", (0.1, 0.1, 0.1)),
+    link("beam", 4, "0.2 0 0", (0.02, 0.05, 0.05)),
+    joint("lift", "column", "carriage", "prismatic", limited("0 0.5 500 0.5"), "0 0 0"),
+    joint("arm", "carriage", "beam", inside=limited("-2 2 50 3"), xyz="0 0 0", axis="0 1 0"),
+)
