@@ -1,6 +1,7 @@
 """Mode cartesian_impedance of the compiled controller, around a simulated Panda."""
 
 from contextlib import suppress
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,12 +28,14 @@ from featherstone_ros.simulation.simulated_arm import SimulatedArm
 NOTHING = np.zeros(7)
 
 
-ARM = ControlledArm.of(
-    MODEL,
-    parameters_of(MODEL.joint_names)
-    | of_joints("torque_rate.{}", MODEL.joint_names, [1000.0] * 7)
-    | {"mode": "cartesian_impedance", "tip": TIP, "gains.period": STEP, "gains.delay": 0.0},
-)
+@cache
+def arm():
+    return ControlledArm.of(
+        MODEL,
+        parameters_of(MODEL.joint_names)
+        | of_joints("torque_rate.{}", MODEL.joint_names, [1000.0] * 7)
+        | {"mode": "cartesian_impedance", "tip": TIP, "gains.period": STEP, "gains.delay": 0.0},
+    )
 
 
 class Drives(SimulatedArm):
@@ -48,8 +51,8 @@ class Bench(ClosedLoop):
     """The loop around an arm without friction, and all that went by."""
 
     def __init__(self, q=HOME, **parameters):
-        plant = Drives.of(MODEL, ARM.drives, q)
-        super().__init__(ARM.with_parameters(**parameters), plant, delay=0.0, period=STEP)
+        plant = Drives.of(MODEL, arm().drives, q)
+        super().__init__(arm().with_parameters(**parameters), plant, delay=0.0, period=STEP)
         self.dynamics = Dynamics(MODEL)
         self.commands, self.poses = [self.dynamics.gravity(q)], [self.pose]
 

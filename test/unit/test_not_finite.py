@@ -1,6 +1,7 @@
 """What becomes of NaN and infinity: docs/python.md has the rule."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,7 +28,11 @@ PANDA = Model.from_robot("panda")
 HAND = "panda_hand"
 Q = np.array([0, -0.5, 0, -2, 0, 1.5, 0.8])
 HERE = Dynamics(PANDA).link_pose(Q, HAND)
-ARM = ControlledArm.of(PANDA)
+
+
+@cache
+def arm():
+    return ControlledArm.of(PANDA)
 
 
 def driven_arm(armature=0.1, **options):
@@ -36,7 +41,7 @@ def driven_arm(armature=0.1, **options):
 
 
 def closed_loop(**options):
-    return ClosedLoop(ARM, SimulatedArm.of(PANDA, ARM.drives, Q), **options)
+    return ClosedLoop(arm(), SimulatedArm.of(PANDA, arm().drives, Q), **options)
 
 
 def started_law():
@@ -175,10 +180,10 @@ KEEPERS = {
     },
     "loop's step": lambda x: closed_loop().step(x),
     "loop's duration": lambda x: closed_loop().advance(x),
-    "controller's time": lambda x: ARM.controller().accept_state(x, Q, 0 * Q),
-    "controller's request": lambda x: ARM.controller().activate(x),
-    "transition": lambda x: ARM.controller().change_model(0.0, PANDA, transition_time=x),
-    "trajectory's time": lambda x: Trajectory(PANDA.joint_names, [Point(x, Q)], ARM.limits),
+    "controller's time": lambda x: arm().controller().accept_state(x, Q, 0 * Q),
+    "controller's request": lambda x: arm().controller().activate(x),
+    "transition": lambda x: arm().controller().change_model(0.0, PANDA, transition_time=x),
+    "trajectory's time": lambda x: Trajectory(PANDA.joint_names, [Point(x, Q)], arm().limits),
 }
 # Of which infinity is one, for no limit.
 LIMITS = {
@@ -190,7 +195,7 @@ LIMITS = {
         for name in ("position_tolerance", "orientation_tolerance")
     },
     "bandwidth": lambda x: driven_arm(bandwidth=x),
-    "velocity": lambda x: replace(ARM.limits, velocity=np.full(7, x)),
+    "velocity": lambda x: replace(arm().limits, velocity=np.full(7, x)),
 }
 
 

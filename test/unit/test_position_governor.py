@@ -5,6 +5,8 @@ Every transition is tried on a UR5e whose drives follow positions, in simulated 
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from compiled import control_parts
@@ -36,15 +38,17 @@ WAY = np.array([0.7, -0.5, 0.6, -0.7, 0.5, 0.9])
 ZERO = np.zeros(6)
 
 
-ARM = ControlledArm.of(
-    MODEL,
-    {
-        **parameters_of(NAMES, 0.2),
-        "output": "joint_state",
-        "tip": TIP,
-        "stiffness": [100.0] * 3 + [10.0] * 3,
-    },
-)
+@cache
+def ur5e():
+    return ControlledArm.of(
+        MODEL,
+        {
+            **parameters_of(NAMES, 0.2),
+            "output": "joint_state",
+            "tip": TIP,
+            "stiffness": [100.0] * 3 + [10.0] * 3,
+        },
+    )
 
 
 class DrivenArm(ClosedLoop):
@@ -59,11 +63,11 @@ class DrivenArm(ClosedLoop):
     plant: SimulatedArm
 
     def __init__(self, mode: Mode = Mode.FEEDFORWARD, home: Floats = HOME) -> None:
-        plant = SimulatedArm.of(MODEL, ARM.drives, home)
-        plant.gains = np.array(drive_gains(MODEL, ARM.drives.armature))
+        plant = SimulatedArm.of(MODEL, ur5e().drives, home)
+        plant.gains = np.array(drive_gains(MODEL, ur5e().drives.armature))
         plant.measure = self.measured
         plant.wrenches = lambda q, qd: {TIP: self.wrench}
-        super().__init__(ARM.with_parameters(mode=mode), plant, delay=0.0, period=PERIOD)
+        super().__init__(ur5e().with_parameters(mode=mode), plant, delay=0.0, period=PERIOD)
         self.wrench, self.states, self.sensor = ZERO, True, True
         self.times: list[float] = []
         self.told: list[Floats] = []
