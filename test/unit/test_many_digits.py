@@ -57,57 +57,48 @@ def error(actual, exact):
 LIMIT = '<limit lower="-9" upper="9" effort="99" velocity="9"/>'
 
 
+def in_a_row(bodies):
+    """Return the URDF of links (mass, centre of mass, moments), each with its joint's figures."""
+    parts, before = [link("base")], "base"
+    for k, (*of_link, of_joint) in enumerate(bodies):
+        parts.append(link(f"link{k}", *of_link))
+        parts.append(joint(f"joint{k}", before, f"link{k}", "revolute", LIMIT, **of_joint))
+        before = f"link{k}"
+    return robot(*parts)
+
+
 def rotor_and_load(rotor, load):
     """Two wheels on one axis, the second on the first."""
-    return robot(
-        link("base"),
-        link("rotor", 1e-3, "0 0 0", (rotor,) * 3),
-        link("load", 1.0, "0 0 0", (load,) * 3),
-        joint("motor", "base", "rotor", "revolute", LIMIT, rpy="0 0 0"),
-        joint("coupling", "rotor", "load", "revolute", LIMIT, rpy="0 0 0"),
-    )
+    turn = {"rpy": "0 0 0"}
+    return in_a_row([(1e-3, "0 0 0", (rotor,) * 3, turn), (1.0, "0 0 0", (load,) * 3, turn)])
 
 
 def long_levers(seed, lever=30.0):
     """Links of 0.3 m that are joined 30 m along the axis before, there and back again."""
-    random, before = np.random.default_rng(seed), np.array([0.0, 0.0, 1.0])
-    parts = [link("base")]
+    random, before, bodies = np.random.default_rng(seed), np.array([0.0, 0.0, 1.0]), []
     for k in range(6):
         axis = random.normal(size=3)
         moments, com = random.uniform(0.01, 0.012, 3), numbers(random.uniform(-0.2, 0.2, 3))
-        parts.append(link(f"link{k}", random.uniform(0.5, 4), com, moments))
-        parts.append(
-            joint(
-                f"joint{k}", parts_name(k - 1), f"link{k}", "revolute", LIMIT,
-                xyz=numbers(random.uniform(-0.3, 0.3, 3) + (-1) ** k * lever * before),
-                rpy=numbers(random.uniform(-3, 3, 3)), axis=numbers(axis),
-            )
-        )  # fmt: skip
+        mass = random.uniform(0.5, 4)
+        at = random.uniform(-0.3, 0.3, 3) + (-1) ** k * lever * before
+        rpy = numbers(random.uniform(-3, 3, 3))
+        of_joint = {"xyz": numbers(at), "rpy": rpy, "axis": numbers(axis)}
+        bodies.append((mass, com, moments, of_joint))
         before = axis / np.linalg.norm(axis)
-    return robot(*parts)
+    return in_a_row(bodies)
 
 
 def far_frames(seed, lever=30.0):
     """An arm of 0.3 m links whose frames are 30 m up their axes, away from what they weigh."""
-    random = np.random.default_rng(seed)
-    parts = [link("base")]
+    random, bodies = np.random.default_rng(seed), []
     for k, roll in enumerate((0, np.pi / 2, -np.pi / 2, np.pi / 2, -np.pi / 2, np.pi / 2)):
         com = numbers(random.uniform(-0.2, 0.2, 3) - [0, 0, lever])
         moments = random.uniform(0.01, 0.012, 3)
         up = lever * np.array([0, -np.sin(roll), np.cos(roll)])
-        parts.append(link(f"link{k}", random.uniform(0.5, 4), com, moments))
-        parts.append(
-            joint(
-                f"joint{k}", parts_name(k - 1), f"link{k}", "revolute", LIMIT,
-                xyz=numbers(up + np.array([0.3, 0, -lever * (k > 0)])), rpy=numbers([roll, 0, 0]),
-                axis="0 0 1",
-            )
-        )  # fmt: skip
-    return robot(*parts)
-
-
-def parts_name(k):
-    return "base" if k < 0 else f"link{k}"
+        at = numbers(up + np.array([0.3, 0, -lever * (k > 0)]))
+        of_joint = {"xyz": at, "rpy": numbers([roll, 0, 0]), "axis": "0 0 1"}
+        bodies.append((random.uniform(0.5, 4), com, moments, of_joint))
+    return in_a_row(bodies)
 
 
 @cache
@@ -173,18 +164,13 @@ def test_inverse_of_a_long_chain_keeps_its_digits(count):
 
 def heavy_end(mass=1e9):
     """Six light links that hold a heavy one."""
-    parts = [link("base")]
+    bodies = []
     for k in range(7):
         m = mass if k == 6 else 1.0
-        moments = m * np.array([0.02, 0.03, 0.025])
-        parts.append(link(f"link{k}", m, "0.1 0.05 0.2", moments))
-        parts.append(
-            joint(
-                f"joint{k}", parts_name(k - 1), f"link{k}", "revolute", LIMIT, xyz="0 0 0.3",
-                rpy="0.5 0.3 0.1", axis="0 0 1" if k % 2 else "0 1 0",
-            )
-        )  # fmt: skip
-    return robot(*parts)
+        axis = "0 0 1" if k % 2 else "0 1 0"
+        of_joint = {"xyz": "0 0 0.3", "rpy": "0.5 0.3 0.1", "axis": axis}
+        bodies.append((m, "0.1 0.05 0.2", m * np.array([0.02, 0.03, 0.025]), of_joint))
+    return in_a_row(bodies)
 
 
 @pytest.mark.parametrize("seed", few_or_all([0], [0, 1]))
