@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from refusals import refused_commands
-from urdf_text import chain
+from urdf_text import chain, geared_arm
 
 from featherstone_ros import __version__
 from featherstone_ros.control.gains import SampledLoop
@@ -217,7 +217,7 @@ def test_a_signal_while_a_node_is_being_started_leaves_no_node_behind(
 
 def test_demo_drives_a_robot_of_its_own_parameters_with_what_setup_proposes(tmp_path):
     path = tmp_path / "arm.urdf"
-    path.write_text(load("panda").text)
+    path.write_text(geared_arm())
     bare = described(str(path))
     assert not bare.files and not bare.parameters["feedforward_controller"]
     robot, proposal = load(str(path)), propose(path)
