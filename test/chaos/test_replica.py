@@ -125,7 +125,7 @@ def test_both_arms_see_the_same_spoiled_states():
     assert both.judge(list(KINDS).index("corrupt states")).figures.faults == []
 
 
-@pytest.mark.parametrize("by_hand", [False, True], ids=["joints", "hand"])
+@pytest.mark.parametrize("by_hand", [study(False), True])
 def test_same_seed_gives_the_same_traffic_bit_for_bit(by_hand):
     first, second = (traffic_of(24, by_hand) for _ in range(2))  # all at once
     for one, other in zip(astuple(first), astuple(second), strict=True):

@@ -106,10 +106,11 @@ def test_the_least_of_description_parameter_and_drive_is_the_limit_everywhere(pa
     assert not check_file(asked, arm.with_parameters({"effort_scale": 0.6})).verdict.fits
 
 
-def test_a_motion_that_fits_is_followed_with_the_current_that_there_is():
+@pytest.mark.parametrize("mujoco", [False, study(True)])
+def test_a_motion_that_fits_is_followed_with_the_current_that_there_is(mujoco):
     """An arm stretched out, which 5 A lift slowly: with what the URDF says alone it is let fall."""
     points = PANDA.arm.with_units(MOTORS).retimed([LOW, HIGH]).points(0.5)
-    scene = Scene("panda", {0.3: trajectory(points)}, 3.0, LOW, units=MOTORS, mujoco=True)
+    scene = Scene("panda", {0.3: trajectory(points)}, 3.0, LOW, units=MOTORS, mujoco=mujoco)
     played = play(scene)
     assert np.abs(played.q[-1] - HIGH).max() < 2e-3
     assert np.abs(np.array([one.told for _, one in played.commands])).max() <= 5.0
