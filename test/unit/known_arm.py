@@ -1,15 +1,12 @@
 """Recordings of an arm whose links, drives and noise are known, on a smooth exciting motion."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 import bag_writer
 import numpy as np
 import recorded_arm
 
 import featherstone_ros as fr
 from featherstone_ros.identification.bodies import Bodies
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file
 
 URDF = robot_file("ur5e")
@@ -24,21 +21,14 @@ NOISE = np.array([0.3, 0.3, 0.2, 0.05, 0.05, 0.05])  # [N m]
 SLIDING = 0.02
 
 
-@dataclass(frozen=True)
-class Drives:
-    """Friction, drives' inertia and offset, each (n,)."""
-
-    viscous: np.ndarray
-    coulomb: np.ndarray
-    armature: np.ndarray
-    offset: np.ndarray
-
-    def torque(self, qd, qdd):
-        moving = self.viscous * qd + self.armature * qdd
-        return moving + self.coulomb * np.tanh(qd / SLIDING) + self.offset
+DRIVES = Drives(ARMATURE, VISCOUS, COULOMB, offset=OFFSET)
 
 
-DRIVES = Drives(VISCOUS, COULOMB, ARMATURE, OFFSET)
+def torque(drives, qd, qdd):
+    """Return what drives take besides their links."""
+    moving = drives.viscous * qd + drives.armature * qdd
+    return moving + drives.coulomb * np.tanh(qd / SLIDING) + drives.offset
+
 
 # Of three joints: six take several times as long to identify.
 INNER = fr.Model.from_file(URDF, joints=NAMES[:3])
@@ -72,7 +62,7 @@ def record(model, drives=DRIVES, noise=NOISE, seed=5, **of_motion):
     t, q, qd, qdd = motion(**of_motion)
     off = np.random.default_rng(seed).standard_normal((3, *q.shape))
     off *= np.array([np.full(n, 1e-5), np.full(n, 1e-3), np.broadcast_to(noise, n)])[:, np.newaxis]
-    signals = np.array([q + off[0], qd + off[1], drives.torque(qd, qdd) + off[2], q, qd, qdd])
+    signals = np.array([q + off[0], qd + off[1], torque(drives, qd, qdd) + off[2], q, qd, qdd])
     at = [NAMES.index(name) for name in model.joint_names]
     *measured, tau, q, qd, qdd = np.take(signals, at, axis=2)
     return t, *measured, tau + fr.Dynamics(model).rnea(q, qd, qdd)

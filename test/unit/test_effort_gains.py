@@ -28,7 +28,7 @@ def recording(model, unit, noise, motion=1, carried=0.0):
     """
     time, q, qd, qdd = known_arm.motion(30.0, seed=motion)
     random = np.random.default_rng(noise)
-    tau = fr.Dynamics(model).rnea(q, qd, qdd) + known_arm.DRIVES.torque(qd, qdd)
+    tau = fr.Dynamics(model).rnea(q, qd, qdd) + known_arm.torque(known_arm.DRIVES, qd, qdd)
     tau += carried * np.sqrt(np.abs(tau)) * np.tanh(qd / 0.01)
     tau += NOISE * random.standard_normal(q.shape)
     qd = qd + 1e-3 * random.standard_normal(q.shape)

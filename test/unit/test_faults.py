@@ -189,8 +189,8 @@ def coupled(simulated, ratio):
     own = np.eye(model.n)[-1]
     way = own + ratio * np.eye(model.n)[-2]
     drive = replace(known_arm.DRIVES, offset=np.zeros(model.n))
-    own_torque = drive.torque(qd, qdd)[:, -1]
-    turned = drive.torque(np.outer(qd @ way, own), np.outer(qdd @ way, own))[:, -1]
+    own_torque = known_arm.torque(drive, qd, qdd)[:, -1]
+    turned = known_arm.torque(drive, np.outer(qd @ way, own), np.outer(qdd @ way, own))[:, -1]
     effort = recording.effort - np.outer(own_torque, own) + np.outer(turned, way)
     return model, replace(recording, effort=effort)
 
@@ -225,7 +225,7 @@ def test_friction_that_grows_with_the_load_couples_no_joints(seed):
     t, q, qd, qdd = steps(seed)
     links = fr.Dynamics(real).rnea(q, qd, qdd)
     tau = links * (1 + 0.15 * np.sign(links) * np.tanh(qd / known_arm.SLIDING))
-    tau = tau + known_arm.DRIVES.torque(qd, qdd)
+    tau = tau + known_arm.torque(known_arm.DRIVES, qd, qdd)
     tau = tau + known_arm.NOISE * random.standard_normal(q.shape)
     noisy = q + 1e-5 * random.standard_normal(q.shape), qd + 1e-3 * random.standard_normal(q.shape)
     recording = Recording("", known_arm.NAMES, t, *noisy, tau)

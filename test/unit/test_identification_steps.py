@@ -181,7 +181,7 @@ def test_what_the_data_do_not_tell_is_named():
 def test_online_a_load_is_found_after_enough_motion():
     model = known_arm.NOMINAL
     loaded = model.with_payload("tool0", 0.8, [0.01, 0.0, 0.06], 0.002 * np.eye(3))
-    nothing = known_arm.Drives(*np.zeros((4, model.n)))
+    nothing = Drives(*np.zeros((3, model.n)), offset=np.zeros(model.n))
     t, q, qd, tau = known_arm.record(loaded, nothing, noise=0.05)
     online = OnlinePayload(Arm.without_drives(model), "tool0")
     when = next(k for k in range(len(t)) if online.add(t[k], q[k], qd[k], tau[k]))
