@@ -40,7 +40,7 @@ def result(truth, tmp_path_factory):
     from matplotlib.figure import Figure  # takes long: not in every process that collects this
 
     folder = tmp_path_factory.mktemp("identified")
-    bag = known_arm.write(folder / "bag", known_arm.record(truth, duration=20.0))
+    bag = known_arm.save(folder / "arm.npz", known_arm.record(truth, duration=20.0))
     files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json", "png")}
     pictures, save = [], Figure.savefig
     with pytest.MonkeyPatch.context() as patch:
