@@ -16,6 +16,7 @@ import yaml
 from rich.console import Console
 from studies import few_or_all, study
 
+import featherstone_ros as fr
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.progress_bar import delayed_progress
 
@@ -160,9 +161,10 @@ def test_what_a_recording_is_suspected_of(real, factors, told, untold, tmp_path,
 
 
 def test_four_seconds_tell_of_a_wrong_sign(tmp_path):
-    time, q, qd, tau = known_arm.record(known_arm.LEVEL, duration=4.0)
-    names, out = known_arm.LEVEL.joint_names, tmp_path / "scores.json"
-    bag = known_arm.save(tmp_path / "arm.npz", (time, q, qd, tau * [1, -1, 1]), names)
+    names, out = known_arm.NAMES[1:3], tmp_path / "scores.json"
+    arm = fr.Model.from_file(known_arm.URDF, joints=names)
+    time, q, qd, tau = known_arm.record(arm, duration=4.0)
+    bag = known_arm.save(tmp_path / "arm.npz", (time, q, qd, tau * [1, -1]), names)
     assert not cli.main(["evaluate", bag, "--urdf", "ur5e", "--json", str(out)])
     told = json.loads(out.read_text())["suspicions"]
     assert "elbow_joint: its effort has the opposite sign of torque." in told

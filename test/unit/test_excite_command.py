@@ -116,7 +116,7 @@ FOUND = ["z1", "so101", "so100", "kinova", "ur5_robot", "ur5_gripper", "ur10_rob
 FOUND += ["tiago", "tiago_no_hand", "tiago_pro"]
 
 
-@pytest.mark.parametrize("robot", few_or_all(["z1", "so101", "baxter"], FOUND))
+@pytest.mark.parametrize("robot", few_or_all(["z1", "so101"], FOUND))
 def test_a_motion_is_found_for_arms_that_are_hardly_ever_clear(robot, monkeypatch):
     """Balls would touch, shoulders are 16 mm over the floor, of a hand's fingers some two cross."""
     monkeypatch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 2)

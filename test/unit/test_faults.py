@@ -22,7 +22,7 @@ from featherstone_ros.identification.model_order import Fitting
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
 BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
-ELBOW = {"simulated": 2, "level": 1, "real": 3}
+ELBOW = {"simulated": 2, "level": 1, "wrist": 1, "real": 3}
 # Of as few joints as tell of a fault: of six each takes several times as long.
 PAIR, WRIST = (
     fr.Model.from_file(known_arm.URDF, joints=[known_arm.NAMES[k] for k in joints])
@@ -46,6 +46,12 @@ def simulated():
 def level():
     """The same with three joints about level axes."""
     return recording_of(known_arm.LEVEL)
+
+
+@pytest.fixture(scope="module")
+def wrist():
+    """The same with two of them and a last joint that is mostly friction."""
+    return recording_of(WRIST)
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +140,9 @@ def test_torque_without_gravity_is_told_with_what_reads_it(pair):
     assert "without_gravity" in text and "--gravity 0 0 0" in text
 
 
-def test_the_sign_of_a_wrist_that_is_mostly_friction_is_found():
+def test_the_sign_of_a_wrist_that_is_mostly_friction_is_found(wrist):
     """Friction takes power: an effort of the other sign would give it."""
-    model, recording = recording_of(WRIST)
+    model, recording = wrist
     spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, -1, -1.0))
     (text,) = named(model, spoiled).texts
     assert text.startswith("wrist_3_joint: its effort has the opposite sign of torque")
@@ -169,8 +175,12 @@ def test_a_velocity_that_is_not_the_rate_of_its_position_is_named_first(pair, fi
     assert text == "elbow_joint: its position and its velocity have opposite signs."
 
 
-@of_all_joints
-@pytest.mark.parametrize("offset", few_or_all([0.04], [0.04, 0.05, 0.3]))
+OFF = [(arm, offset) for arm in ("simulated", "real") for offset in (0.04, 0.05, 0.3)]
+
+
+@pytest.mark.parametrize(
+    ("arm", "offset"), few_or_all([("wrist", 0.3)], [("wrist", 0.3), *OFF]), indirect=["arm"]
+)
 def test_an_encoders_offset_is_named_and_measured(arm, offset):
     """The least one by little more than a first fault's price, ``SIZE``."""
     model, recording, elbow = arm
