@@ -36,7 +36,7 @@ def planned(request, tmp_path_factory):
     # A picture takes longer than the rest, and is drawn as preflight's (test_preflight_command.py).
     drawn = ["--plot", str(picture)] if request.param == "panda" else []
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
-        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 4)
+        patch.setattr("featherstone_ros.tools.excite.excitation.STEPS", 2)
         patch.setattr("featherstone_ros.tools.excite.excitation.STARTS", 8)
         command = ["excite", "--urdf", request.param, "--output", str(file), "--duration", "20"]
         assert not cli.main([*command, *drawn])
