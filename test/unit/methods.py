@@ -110,8 +110,8 @@ def where_torques_pull(model, given):
 
 def free_inertias(dynamics, q, **more):
     """Return articulated inertias, which joints have that are free: of others composite ones."""
-    which = "composite" if dynamics.model.mimics else "articulated"
-    return getattr(dynamics, f"{which}_inertias")(q, **more)
+    of = dynamics.composite_inertias if dynamics.model.mimics else dynamics.articulated_inertias
+    return of(q, **more)
 
 
 LINK = {"link": lambda model, given: model.link_names[-1]}
