@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from pushed_twin import ARM, START
 from support import (  # skips this module where ROS is missing
     NodeProcess,
     Ros,
@@ -11,7 +12,6 @@ from support import (  # skips this module where ROS is missing
     status_values,
 )
 from test_realtime_parameters import TIMING
-from test_twin import ARM, START
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticStatus

@@ -14,7 +14,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
-from featherstone_ros.control.settings import ControllerSettings, Mode
+from featherstone_ros.control.settings import ControllerSettings, Mode, Terms
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.parameter import of_joints
 
@@ -62,6 +62,30 @@ def with_changes(settings: ControllerSettings, **changes: Any) -> ControllerSett
     """Return settings with others among them, or among what they say of the drives."""
     drives = {name: changes.pop(name) for name in vars(settings.drives) if name in changes}
     return replace(settings, drives=replace(settings.drives, **drives), **changes)
+
+
+def law(it, dynamics, q, qd, desired, lasts=0.0):
+    """Return what settings ask for (n,), in a motion that has come further than joints give way.
+
+    lasts: How long it acts, if that is long [s]: errors go on by M edd = -(Kp e + Kd ed) meanwhile.
+    """
+    drives, (position, velocity, acceleration) = it.drives, desired[:3]
+    if it.mode is Mode.GRAVITY_COMPENSATION:
+        return dynamics.gravity(q) + drives.offset + drives.stiffness * q - it.damping * qd
+    error, rate = position - q, velocity - qd
+    feedback = it.p * (error + lasts * rate) + it.d * rate
+    softer = lasts * (it.d + lasts * it.p)
+    if it.mode is Mode.COMPUTED_TORQUE:
+        sought = acceleration + feedback / (1.0 + softer)
+        of_drives = drives.torque(dynamics, q, velocity, sought, np.sign(velocity))
+        return of_drives + dynamics.rnea(q, qd, sought) - dynamics.rnea(q, velocity, sought)
+    inertia = dynamics.crba(q) + np.diag(drives.armature)
+    feedback = feedback - softer * np.linalg.solve(inertia + np.diag(softer), feedback)
+    if it.feedforward_terms is Terms.NONE:
+        return feedback
+    if it.feedforward_terms is Terms.GRAVITY:
+        return feedback + dynamics.gravity(position)
+    return feedback + drives.torque(dynamics, *desired[:3], np.sign(velocity))
 
 
 class Bench:

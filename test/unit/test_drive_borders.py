@@ -9,9 +9,8 @@ from control_arm import NAMES, PERIOD
 from control_loop import LoopBench
 from drive_settings import with_drives
 from numpy.testing import assert_allclose
-from pushed_twin import follow
+from pushed_twin import ARM, START, follow
 from studies import few_or_all
-from test_twin import ARM, START
 
 import featherstone_ros as fr
 from featherstone_ros.control.controller import compiled_controller

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from control_arm import law as product_law
 from drive_settings import parameters_of
 from numpy.testing import assert_allclose
-from test_laws import law as product_law
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm

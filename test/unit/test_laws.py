@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from control_arm import PERIOD, Bench, Q, model
+from control_arm import PERIOD, Bench, Q, law, model
 from numpy.testing import assert_allclose
 
 import featherstone_ros as fr
@@ -39,30 +39,6 @@ def stand(bench, count, period=PERIOD):
     for k in range(count):
         command = bench.give(Q + 1e-9 * (k % 2), period=period)
     return command
-
-
-def law(it, dynamics, q, qd, desired, lasts=0.0):
-    """Return what settings ask for (n,), in a motion that has come further than joints give way.
-
-    lasts: How long it acts, if that is long [s]: errors go on by M edd = -(Kp e + Kd ed) meanwhile.
-    """
-    drives, (position, velocity, acceleration) = it.drives, desired[:3]
-    if it.mode is Mode.GRAVITY_COMPENSATION:
-        return dynamics.gravity(q) + drives.offset + drives.stiffness * q - it.damping * qd
-    error, rate = position - q, velocity - qd
-    feedback = it.p * (error + lasts * rate) + it.d * rate
-    softer = lasts * (it.d + lasts * it.p)
-    if it.mode is Mode.COMPUTED_TORQUE:
-        sought = acceleration + feedback / (1.0 + softer)
-        of_drives = drives.torque(dynamics, q, velocity, sought, np.sign(velocity))
-        return of_drives + dynamics.rnea(q, qd, sought) - dynamics.rnea(q, velocity, sought)
-    inertia = dynamics.crba(q) + np.diag(drives.armature)
-    feedback = feedback - softer * np.linalg.solve(inertia + np.diag(softer), feedback)
-    if it.feedforward_terms is Terms.NONE:
-        return feedback
-    if it.feedforward_terms is Terms.GRAVITY:
-        return feedback + dynamics.gravity(position)
-    return feedback + drives.torque(dynamics, *desired[:3], np.sign(velocity))
 
 
 @pytest.mark.parametrize("drives", DRIVES)

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import urdf_text
 from drive_settings import with_drives
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
-from pushed_twin import apply_wrench, follow, set_state
+from pushed_twin import ARM, START, apply_wrench, follow, set_state
 from studies import few_or_all
 
 import featherstone_ros as fr
@@ -13,27 +12,6 @@ from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.simulation import Noise, SimulatorSettings, Twin
 from featherstone_ros.simulation.twin import FULL_SPEED, drive_gains
 
-ARM = urdf_text.robot(
-    urdf_text.link("base", None),
-    urdf_text.link("upper", 2, "0 0 -0.3", (0.06, 0.06, 0.01)),
-    urdf_text.link("lower", 1, "0 0 -0.2", (0.02, 0.02, 0.01)),
-    urdf_text.link("tool", None),
-    *(
-        urdf_text.joint(name, parent, child, inside=f"<limit {limit}/>", xyz=xyz, axis="0 1 0")
-        for name, parent, child, xyz, limit in (
-            ("shoulder", "base", "upper", "0 0 0", 'lower="-3" upper="3" velocity="5" effort="40"'),
-            (
-                "elbow",
-                "upper",
-                "lower",
-                "0 0 -0.6",
-                'lower="0.2" upper="2.5" velocity="5" effort="10"',
-            ),
-        )
-    ),
-    urdf_text.joint("flange", "lower", "tool", "fixed", xyz="0 0 -0.4"),
-)
-START = np.array([0.4, 0.7])
 STOPPING_TIME = 0.1  # of the brakes [s]
 UNSTABLE = {  # explicit damping with a time step far beyond its stability
     "integrator": "semi_implicit_euler",
