@@ -14,26 +14,19 @@ DT = 0.001
 efforts = arrays(float, 2, elements=st.floats(-1e3, 1e3))
 
 
-def governor(limit=20.0, rate=200.0):
-    return control_parts.TorqueGovernor(np.full(2, limit), np.full(2, rate))
-
-
-def test_first_command_is_the_one_it_starts_from():
-    it = governor()
-    it.start(np.array([5.0, -3.0]))
-    it.begin_transfer(0.2)
-    assert_allclose(it.govern(np.array([9.0, 9.0]), 0.0), [5.0, -3.0])
+def governor(start=(0.0, 0.0), limit=20.0, rate=200.0):
+    it = control_parts.TorqueGovernor(np.full(2, limit), np.full(2, rate))
+    it.start(np.array(start))
+    return it
 
 
 def test_start_beyond_the_limits_is_clamped():
-    it = governor()
-    it.start(np.array([50.0, -30.0]))
+    it = governor([50.0, -30.0])
     assert_allclose(it.command, [20.0, -20.0])
 
 
 def test_fade_leads_to_what_is_asked_for_in_the_time_given():
-    it = governor()
-    it.start(np.array([5.0, -3.0]))
+    it = governor([5.0, -3.0])
     it.begin_transfer(0.2)
     asked = np.array([9.0, 9.0])
     commands = [it.govern(asked, DT).copy() for _ in range(202)]
@@ -44,7 +37,6 @@ def test_fade_leads_to_what_is_asked_for_in_the_time_given():
 
 def test_fade_during_a_fade_begins_at_the_last_command():
     it = governor()
-    it.start(np.zeros(2))
     it.begin_transfer(0.2)
     for _ in range(100):
         it.govern(np.full(2, 10.0), DT)
@@ -55,8 +47,7 @@ def test_fade_during_a_fade_begins_at_the_last_command():
 
 @pytest.mark.parametrize("velocity", [0.06, -0.06, 0.04, 0.0])
 def test_fade_drives_no_joint_on_that_moves(velocity):
-    it = governor()
-    it.start(np.array([5.0, -3.0]))
+    it = governor([5.0, -3.0])
     it.begin_transfer(0.2, np.full(2, velocity))
     first = it.govern(np.zeros(2), DT).copy()
     step = 200.0 * DT
@@ -67,7 +58,6 @@ def test_fade_drives_no_joint_on_that_moves(velocity):
 
 def test_start_in_the_middle_of_a_fade_forgets_it():
     it = governor()
-    it.start(np.zeros(2))
     it.begin_transfer(0.2)
     it.govern(np.full(2, 10.0), DT)
     it.govern(np.full(2, 10.0), DT)
@@ -86,14 +76,12 @@ def test_start_in_the_middle_of_a_fade_forgets_it():
     ],
 )
 def test_a_step_goes_as_far_as_limit_and_rate_let_it(limit, rate, dt, added, asked, expected):
-    it = governor(limit, rate)
-    it.start(np.zeros(2))
+    it = governor(limit=limit, rate=rate)
     assert_allclose(it.govern(np.array(asked), dt, added=np.full(2, added)), expected)
 
 
 def test_command_leaves_a_lowered_limit_at_the_rate_limit():
-    it = governor()
-    it.start(np.full(2, 20.0))
+    it = governor([20.0, 20.0])
     it.configure(np.full(2, 10.0), np.full(2, 200.0))
     assert_allclose(it.govern(np.full(2, 20.0), DT), 19.8)
     for _ in range(100):
@@ -103,8 +91,7 @@ def test_command_leaves_a_lowered_limit_at_the_rate_limit():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_refused_and_changes_nothing(bad):
-    it = governor()
-    it.start(np.array([5.0, -3.0]))
+    it = governor([5.0, -3.0])
     assert it.govern(np.array([0.0, bad]), DT) is None
     assert_allclose(it.command, [5.0, -3.0])
 
@@ -114,8 +101,7 @@ def counts(it) -> tuple[int, int]:
 
 
 def test_a_command_as_asked_for_is_no_intervention():
-    it = governor()
-    it.start(np.array([5.0, -3.0]))
+    it = governor([5.0, -3.0])
     it.begin_transfer(0.2)
     assert it.govern(np.array([9.3, 0.7]), 0.0) is not None  # a transfer begins at the last command
     for _ in range(300):
@@ -125,8 +111,7 @@ def test_a_command_as_asked_for_is_no_intervention():
 
 
 def test_clamped_command_is_saturated_and_an_intervention():
-    it = governor()
-    it.start(np.array([20.0, 0.0]))
+    it = governor([20.0, 0.0])
     it.govern(np.array([20.0, 0.0]), DT)
     assert counts(it) == (0, 0)
     it.govern(np.array([20.1, 0.0]), DT)
@@ -136,7 +121,6 @@ def test_clamped_command_is_saturated_and_an_intervention():
 
 def test_rate_limited_command_is_an_intervention_only():
     it = governor()
-    it.start(np.zeros(2))
     it.govern(np.array([0.0, 0.3]), DT)
     assert counts(it) == (0, 1)
     it.govern(np.array([0.0, 0.3]), DT)
@@ -152,7 +136,7 @@ def test_refused_command_is_not_counted():
 @pytest.mark.parametrize("limit", [20.0, np.inf])
 @given(st.lists(arrays(float, 2, elements=st.floats(-1.7e308, 1.7e308)), min_size=3, max_size=9))
 def test_commands_stay_finite_however_large_what_is_asked_for(limit, asked):
-    it = governor(limit)
+    it = governor(limit=limit)
     for target in asked:
         it.begin_transfer(0.0015)
         for _ in range(4):
@@ -161,8 +145,7 @@ def test_commands_stay_finite_however_large_what_is_asked_for(limit, asked):
 
 @given(st.lists(efforts, min_size=1, max_size=20), st.floats(0.0, 0.1))
 def test_commands_stay_within_limits_and_rate_whatever_is_asked_for(asked, duration):
-    it = governor()
-    it.start(np.array([5.0, -3.0]))
+    it = governor([5.0, -3.0])
     it.begin_transfer(duration)
     last = it.command.copy()
     for target in asked:
@@ -222,39 +205,34 @@ def drive(it, asked: np.ndarray, qd: np.ndarray, duration: float) -> np.ndarray:
 
 @pytest.mark.parametrize("asked", [(20.0, 20.0), (20.0, -20.0), (-20.0, 5.0), (0.0, 20.0)])
 def test_torque_is_taken_back_before_it_drives_a_joint_beyond_its_speed(asked):
-    it = governor(rate=1000.0)
-    it.start(WEIGHT)
+    it = governor(WEIGHT, rate=1000.0)
     share = np.abs(drive(it, np.array(asked), np.zeros(2), 3.0)) / SPEED
     assert share.max() <= 0.851
     assert share[-1].max() > 0.8, "as fast as it may be"
 
 
 def test_joint_that_is_pushed_beyond_its_speed_is_braked():
-    it = governor(rate=1000.0)
-    it.start(WEIGHT)
+    it = governor(WEIGHT, rate=1000.0)
     velocity = drive(it, WEIGHT, 1.2 * SPEED, 0.2)
     assert (np.abs(velocity[-1]) < 0.86 * SPEED).all()
     assert (velocity[-1] > 0.5 * SPEED).all(), "no more than it takes"
 
 
 def test_slow_joints_have_what_is_asked_for():
-    it = governor(rate=1000.0)
-    it.start(WEIGHT)
+    it = governor(WEIGHT, rate=1000.0)
     asked = WEIGHT + np.array([0.5, -0.3])
     motion = (SPEED, 0.3 * SPEED, np.linalg.inv(INERTIA), WEIGHT)
     assert_allclose(it.govern(asked, DT, motion=motion), asked, rtol=0, atol=0)
 
 
 def test_joints_without_a_speed_limit_have_what_is_asked_for():
-    it = governor(rate=1e9)
-    it.start(WEIGHT)
+    it = governor(WEIGHT, rate=1e9)
     motion = (np.full(2, np.inf), np.full(2, 50.0), np.linalg.inv(INERTIA), WEIGHT)
     assert_allclose(it.govern(np.array([20.0, -20.0]), DT, motion=motion), [20.0, -20.0])
 
 
 def test_a_joint_is_braked_within_two_steps_at_least_or_it_would_be_thrown_back():
-    it = control_parts.TorqueGovernor(np.full(2, 200.0), np.full(2, 1e6))
-    it.start(WEIGHT)
+    it = governor(WEIGHT, 200.0, 1e6)
     inverse, qd, dt = np.linalg.inv(INERTIA), 1.2 * SPEED, 0.02
     for _ in range(20):
         qd = qd + dt * inverse @ (
