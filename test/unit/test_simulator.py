@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from at_work import interrupted, is_refused, repeated
+from at_work import interrupted, is_refused
 from comparison import assert_equal_to_rounding, relative_error
 from each import each
 from random_trees import as_tree, random_tree
@@ -173,14 +173,6 @@ def test_rk4_decays_as_viscous_friction_does():
         assert simulator.q[0] == pytest.approx(0.5 + speed / rate * (1 - decayed), rel=1e-9)
 
 
-def test_implicit_decays_by_the_same_factor_each_step():
-    damping, h = 0.3, 0.001
-    simulator = started(flywheel(), [0], [2.0], integrator="implicit", damping=damping)
-    simulator.step([0], steps=100)
-    factor = 1 / (1 + h * damping / INERTIA)
-    assert simulator.qd[0] == pytest.approx(2.0 * factor**100, rel=1e-12)
-
-
 STIFF = 100.0  # [N m s/rad]: a rate of 100 / INERTIA = 2,000 per step of 1 ms is 2, the limit
 
 
@@ -199,15 +191,20 @@ def test_implicit_is_stable_under_damping_that_makes_the_explicit_ones_blow_up()
 
 @pytest.mark.parametrize("damping", [1.0, 1e3, 1e6])
 def test_implicit_brings_an_arm_to_rest_under_any_damping(model, damping):
+    kinetic = kinetic_energies(model, 50, integrator="implicit", damping=damping, friction=0)
+    assert (np.diff(kinetic) <= 1e-9 * kinetic[0]).all()
+
+
+def kinetic_energies(model, steps, **parameters):
+    """Return that before and after each step, weightless and without torques."""
     q, qd, _ = random_state(model)
     still = model.with_gravity([0, 0, 0])
-    simulator = started(still, q, qd, integrator="implicit", damping=damping, friction=0)
-    dynamics = Dynamics(still)
+    simulator, dynamics = started(still, q, qd, **parameters), Dynamics(still)
     kinetic = [dynamics.energy(q, qd)[0]]
-    for _ in range(50):
+    for _ in range(steps):
         simulator.step(np.zeros(model.n))
         kinetic.append(dynamics.energy(simulator.q, simulator.qd)[0])
-    assert (np.diff(kinetic) <= 1e-9 * kinetic[0]).all()
+    return kinetic
 
 
 @every_integrator
@@ -234,11 +231,6 @@ def test_coulomb_friction_leaves_all_torque_beyond_its_limit(integrator, torque,
         assert abs(simulator.qd[0] * INERTIA / (left * simulator.time) - 1) <= 1e-12
 
 
-def speeds_at_which_joints_change(model, random):
-    """Return speeds of which some are zero and some change sign within a step."""
-    return random.normal(size=model.n) * random.choice([0, 1e-3, 0.02, 1], model.n)
-
-
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit"])
 @each("seed", range(20))
 def test_friction_of_many_joints_is_coulombs_law_at_the_end_of_the_step(model, integrator, seed):
@@ -246,7 +238,8 @@ def test_friction_of_many_joints_is_coulombs_law_at_the_end_of_the_step(model, i
     random = np.random.default_rng(seed)
     q, tau = random.uniform(-1, 1, (2, model.n)) * [[1], [20]]
     tau += Dynamics(model).gravity(q)
-    qd = speeds_at_which_joints_change(model, random)
+    # Some are zero, and some change sign within a step.
+    qd = random.normal(size=model.n) * random.choice([0, 1e-3, 0.02, 1], model.n)
     friction = random.uniform(0.1, 20, model.n) * random.choice([0, 1, 1, 1], model.n)
     simulator = started(
         model, q, qd, integrator=integrator, friction=friction, armature=0.01, damping=0.2
@@ -321,14 +314,7 @@ def test_rk4_is_of_order_four_while_joints_go_on_slipping(model):
 @every_integrator
 @pytest.mark.parametrize("friction", [0.1, 10.0, 1e4])
 def test_coulomb_friction_never_adds_energy(model, integrator, friction):
-    q, qd, _ = random_state(model)
-    still = model.with_gravity([0, 0, 0])
-    simulator = started(still, q, qd, integrator=integrator, damping=0, friction=friction)
-    dynamics = Dynamics(still)
-    kinetic = [dynamics.energy(q, qd)[0]]
-    for _ in range(300):
-        simulator.step(np.zeros(model.n))
-        kinetic.append(dynamics.energy(simulator.q, simulator.qd)[0])
+    kinetic = kinetic_energies(model, 300, integrator=integrator, damping=0, friction=friction)
     assert (np.diff(kinetic) <= 1e-5 * kinetic[0]).all()
     assert kinetic[-1] < kinetic[0]
 
@@ -590,14 +576,6 @@ def test_copies_and_pickles_go_on_alike_and_apart(tree, duplicate):
     np.testing.assert_array_equal(states(simulator), before)
     simulator.step(tau, steps=5)
     np.testing.assert_array_equal(states(other), states(simulator))
-
-
-def test_steps_run_without_the_gil(tree):
-    """Another thread finds the simulator at work, which it could not while the GIL is held."""
-    simulator = Simulator(tree)
-    with repeated(lambda: simulator.step(np.zeros(tree.n), steps=1000)):
-        while not is_refused(simulator.reset):
-            pass
 
 
 def test_refused_call_leaves_the_steps_of_the_other_thread_alone(tree):
