@@ -1,7 +1,6 @@
 """The robots in config/ are the published ones."""
 
 import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -35,14 +34,13 @@ UR5E_DH = [
 ]
 
 
-def about_x(angle, along):
+def screw(axis, angle, along):
+    """Return the pose after a turn about one axis, 0 to 2, and a way along it."""
+    pose, others = np.eye(4), [(axis + 1) % 3, (axis + 2) % 3]
     c, s = np.cos(angle), np.sin(angle)
-    return np.array([[1, 0, 0, along], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])
-
-
-def about_z(angle, along):
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, along], [0, 0, 0, 1]])
+    pose[np.ix_(others, others)] = [[c, -s], [s, c]]
+    pose[axis, 3] = along
+    return pose
 
 
 def random_states(model, count=20):
@@ -63,7 +61,7 @@ def test_ur5e_kinematics_and_masses_are_the_published_table():
     for q in random_states(model)[0]:
         pose, moment = base, 4.0 * np.array([0, 0, 0.025])
         for (a, d, alpha, mass, centre), angle in zip(UR5E_DH, q, strict=True):
-            pose = pose @ about_z(angle, d) @ about_x(alpha, a)
+            pose = pose @ screw(2, angle, d) @ screw(0, alpha, a)
             moment = moment + mass * (pose @ [*centre, 1])[:3]
         np.testing.assert_allclose(dynamics.link_pose(q, "tool0"), pose, atol=1e-9)
         total = 4.0 + sum(row[3] for row in UR5E_DH)
@@ -188,7 +186,7 @@ if not ROBOTS:
     "path", few_or_all(UNLIKE_ROBOTS, [path for path in ROBOTS if path.name != EMPTY])
 )
 def test_loads_with_the_joints_of_the_document(path):
-    root = ET.parse(path).getroot()
+    root = ElementTree.parse(path).getroot()
     by_name = {joint.get("name"): joint for joint in root.findall("joint")}
 
     def is_free(joint):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import bag_writer
+import known_arm
 import numpy as np
 import pytest
 import urdf_text
@@ -425,12 +426,9 @@ def test_where_a_clock_was_set_back_the_order_stays(tmp_path, storage):
     clock = np.where(time < 2.5, time, time - 1.995)
     effort = np.random.default_rng(1).normal(size=(400, 2))
     sent = states(effort, time)
-    messages = [
-        (10**9 + round(t * 1e9), bag_writer.joint_state(10**9 + round(t * 1e9), NAMES, *fields))
-        for t, *fields in zip(clock, sent.position, sent.velocity, sent.effort, strict=True)
-    ]
-    bag_writer.write(tmp_path / "bag", {"/joint_states": messages}, storage)
-    chosen = choose(read_joint_states(tmp_path / "bag"), NAMES)
+    fields = clock, sent.position, sent.velocity, sent.effort
+    bag = known_arm.write(tmp_path / "bag", fields, storage, NAMES)
+    chosen = choose(read_joint_states(bag), NAMES)
     np.testing.assert_array_equal(chosen.position, sent.position)
     assert (np.diff(chosen.time) > 0).all() and np.diff(chosen.time).max() > 0.5
     line = usage(chosen, 20.0)

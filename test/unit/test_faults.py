@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 import known_arm
@@ -22,55 +23,40 @@ from featherstone_ros.identification.model_order import Fitting
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
 BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
-ELBOW = {"simulated": 2, "level": 1, "wrist": 1, "real": 3}
 # Of as few joints as tell of a fault: of six each takes several times as long.
-PAIR, WRIST = (
+PAIR, WRIST = (  # and with a last joint that is mostly friction
     fr.Model.from_file(known_arm.URDF, joints=[known_arm.NAMES[k] for k in joints])
     for joints in ((1, 2), (1, 2, 5))
 )
 
 
+@cache
 def recording_of(model, real=None, duration=10.0):
-    """Return a model, and what is recorded of an arm that is really another."""
+    """Return a model, and what is recorded of an arm that is not quite it, but for ``real``."""
     real = real or known_arm.deformed(model=model)
     return model, Recording("", model.joint_names, *known_arm.record(real, duration=duration))
 
 
-@pytest.fixture(scope="module")
-def simulated():
-    """Return a model, and a recording of an arm that is not quite it."""
-    return recording_of(known_arm.NOMINAL)
-
-
-@pytest.fixture(scope="module")
-def level():
-    """The same with three joints about level axes."""
-    return recording_of(known_arm.LEVEL)
-
-
-@pytest.fixture(scope="module")
-def wrist():
-    """The same with two of them and a last joint that is mostly friction."""
-    return recording_of(WRIST)
-
-
-@pytest.fixture(scope="module")
-def pair():
-    """The same with two of them."""
-    return recording_of(PAIR)
-
-
-@pytest.fixture(scope="module")
+@cache
 def real():
     (recording,), names, _ = recorded([BAG], URDF, Options())
     assert list(recording.joint_names) == names
     return fr.Model.from_file(URDF, joints=names), recording
 
 
+ARMS = {  # what makes a model and a recording, and the index of its elbow
+    "simulated": (partial(recording_of, known_arm.NOMINAL), 2),
+    "level": (partial(recording_of, known_arm.LEVEL), 1),
+    "wrist": (partial(recording_of, WRIST), 1),
+    "real": (real, 3),
+}
+
+
 @pytest.fixture(params=["level", study("real")])
 def arm(request):
     """Return a model, a recording of an arm that is not quite it, and its elbow's index."""
-    return *request.getfixturevalue(request.param), ELBOW[request.param]
+    make, elbow = ARMS[request.param]
+    return *make(), elbow
 
 
 of_all_joints = pytest.mark.parametrize("arm", ["simulated", study("real")], indirect=True)
@@ -87,9 +73,9 @@ def with_effort(recording, change):
     return replace(recording, effort=effort)
 
 
-def test_a_sound_recording_has_none(real):
+def test_a_sound_recording_has_none():
     """Nor one that is simulated: test_clean_recordings.py."""
-    found = named(*real)
+    found = named(*real())
     assert found.texts == () and not found.offsets.any()
 
 
@@ -116,33 +102,33 @@ def test_joints_with_the_same_wrong_gain_are_all_named(arm, gain):
         assert float(text.split()[0]) == pytest.approx(gain, rel=0.15)
 
 
-def test_signs_of_all_efforts_are_named(pair):
-    model, recording = pair
+def test_signs_of_all_efforts_are_named():
+    model, recording = recording_of(PAIR)
     texts = named(model, replace(recording, effort=-recording.effort)).texts
     assert texts == tuple(
         f"{joint}: its effort has the opposite sign of torque." for joint in model.joint_names
     )
 
 
-def test_a_unit_that_all_efforts_share_is_told_by_the_links_that_it_would_need(pair):
-    model, recording = pair
+def test_a_unit_that_all_efforts_share_is_told_by_the_links_that_it_would_need():
+    model, recording = recording_of(PAIR)
     (text,) = named(model, replace(recording, effort=0.09 * recording.effort)).texts
     assert (
         text.startswith("The measured torque is 0.0") and "drives.<joint>.effort: current" in text
     )
 
 
-def test_torque_without_gravity_is_told_with_what_reads_it(pair):
-    model, recording = pair
+def test_torque_without_gravity_is_told_with_what_reads_it():
+    model, recording = recording_of(PAIR)
     real = known_arm.deformed(model=model)
     gravity = fr.Dynamics(real).gravity(recording.position)
     (text,) = named(model, replace(recording, effort=recording.effort - gravity)).texts
     assert "without_gravity" in text and "--gravity 0 0 0" in text
 
 
-def test_the_sign_of_a_wrist_that_is_mostly_friction_is_found(wrist):
+def test_the_sign_of_a_wrist_that_is_mostly_friction_is_found():
     """Friction takes power: an effort of the other sign would give it."""
-    model, recording = wrist
+    model, recording = recording_of(WRIST)
     spoiled = with_effort(recording, lambda effort: np.multiply.at(effort.T, -1, -1.0))
     (text,) = named(model, spoiled).texts
     assert text.startswith("wrist_3_joint: its effort has the opposite sign of torque")
@@ -162,15 +148,15 @@ def mirrored(recording, *fields):
     return replace(recording, **{f: sign * getattr(recording, f) for f in fields})
 
 
-def test_positions_of_the_wrong_sign_are_the_only_culprit(pair):
-    model, recording = pair
+def test_positions_of_the_wrong_sign_are_the_only_culprit():
+    model, recording = recording_of(PAIR)
     (text,) = named(model, mirrored(recording, "position", "velocity")).texts
     assert text.startswith("elbow_joint: its position and velocity seem to have the opposite sign")
 
 
 @pytest.mark.parametrize("field", ["position", "velocity"])
-def test_a_velocity_that_is_not_the_rate_of_its_position_is_named_first(pair, field):
-    model, recording = pair
+def test_a_velocity_that_is_not_the_rate_of_its_position_is_named_first(field):
+    model, recording = recording_of(PAIR)
     (text,) = named(model, mirrored(recording, field)).texts
     assert text == "elbow_joint: its position and its velocity have opposite signs."
 
@@ -192,9 +178,9 @@ def test_an_encoders_offset_is_named_and_measured(arm, offset):
     assert np.flatnonzero(found.offsets).tolist() == [elbow]
 
 
-def coupled(simulated, ratio):
+def coupled(ratio):
     """Return the recording of an arm whose last motor turns with its last two joints."""
-    model, recording = simulated
+    model, recording = recording_of(known_arm.NOMINAL)
     _, _, qd, qdd = known_arm.motion(10.0)
     own = np.eye(model.n)[-1]
     way = own + ratio * np.eye(model.n)[-2]
@@ -206,8 +192,8 @@ def coupled(simulated, ratio):
 
 
 @pytest.mark.parametrize("ratio", few_or_all([1.0], [-1.0, 1.0]))
-def test_coupled_drives_are_named_with_what_to_do(simulated, ratio):
-    model, recording = coupled(simulated, ratio)
+def test_coupled_drives_are_named_with_what_to_do(ratio):
+    model, recording = coupled(ratio)
     texts = named(model, recording).texts
     assert [text.split(":")[0] for text in texts] == list(model.joint_names[-2:])
     for text, other in zip(texts, model.joint_names[:-3:-1], strict=True):
@@ -244,9 +230,9 @@ def test_friction_that_grows_with_the_load_couples_no_joints(seed):
 
 
 @pytest.mark.parametrize("gain", few_or_all([0.09], [0.09, 0.5, 12.0]))
-def test_bodies_that_have_to_bend_far_are_found_from_anywhere(simulated, gain):
+def test_bodies_that_have_to_bend_far_are_found_from_anywhere(gain):
     """Of all efforts in another unit, which bodies of another mass explain as well."""
-    model, recording = simulated
+    model, recording = recording_of(known_arm.NOMINAL)
     spoiled = replace(recording, effort=gain * recording.effort)
     inference = Inference(Fitting(model, [spoiled], range(model.n), 2.0))
     narrow, wide = (Solver(inference, Hypothesis(), width) for width in (0.15, 0.6))

@@ -144,15 +144,16 @@ def test_inertia_about_the_origin_is_found_where_it_matters():
         assert np.mean(found) > 0.85
 
 
-LIMITS = '<limit lower="-1" upper="1" effort="9" velocity="3"/>'
+WIDE = '<limit lower="-1" upper="1" effort="{}" velocity="3"/>'
+LIMITS = WIDE.format(9)
 BALL = '<visual><geometry><sphere radius="0.002"/></geometry></visual>'
 FAR = f'<visual><geometry><mesh filename="/{"x" * 5000}.stl"/></geometry></visual>'
 
 
-def swing(*of_arm, base=("base",), seen="", **of_joint):
+def swing(*of_arm, base=("base",), seen="", effort=9, xyz="0 0 0.3", **of_link):
     """Return a robot of one joint."""
-    arm = link("arm", *of_arm).replace("</link>", f"{seen}</link>")
-    shoulder = joint("shoulder", "base", "arm", inside=LIMITS, **of_joint)
+    arm = link("arm", *of_arm, **of_link).replace("</link>", f"{seen}</link>")
+    shoulder = joint("shoulder", "base", "arm", inside=WIDE.format(effort), xyz=xyz)
     return robot(link(*base), arm, shoulder)
 
 
@@ -429,14 +430,6 @@ def test_scene_whose_nodes_double_at_every_level_or_of_too_many_points_is_refuse
 # The command: tables, findings, JSON and the exit status.
 
 
-WIDE = '<limit lower="-1" upper="1" effort="{}" velocity="3"/>'
-
-
-def arm(effort=9, **of_link):
-    parts = [link("base"), link("arm", **of_link)]
-    return robot(*parts, joint("elbow", "base", "arm", inside=WIDE.format(effort)))
-
-
 @pytest.fixture
 def inspect(tmp_path, tool):
     def run(text, *options, status=0):
@@ -449,28 +442,28 @@ def inspect(tmp_path, tool):
 
 def test_sound_arm_passes(inspect, tool):
     tool("inspect", "nowhere.urdf", status=1)
-    output = inspect(arm())
-    for word in ("Nothing found", "arm", "elbow", "revolute", "0.02", "0.03", "0.04"):
+    output = inspect(swing())
+    for word in ("Nothing found", "arm", "shoulder", "revolute", "0.02", "0.03", "0.04"):
         assert word in output
 
 
 def test_warning_passes_with_element_rule_and_consequence(inspect):
-    output = inspect(arm(effort=0))
+    output = inspect(swing(effort=0))
     for words in (
         "warning",
         'has effort="0"',
-        "joint 'elbow'",
-        "it cannot be driven",
+        "joint 'shoulder'",
+        "cannot be driven",
         "1 warning.",
     ):
         assert words in output
 
 
 def test_error_is_exit_status_1(inspect):
-    output = inspect(arm(inertia=(0, 0, 0)), "--findings", status=1)
+    output = inspect(swing(inertia=(0, 0, 0)), "--findings", status=1)
     assert "link 'arm'" in output and "centre of mass\n" not in output.out
     inspect("<robot", status=1)
-    output = inspect(arm(inertia=(1, 1, -3)), "--findings", status=1)
+    output = inspect(swing(inertia=(1, 1, -3)), "--findings", status=1)
     assert "link 'arm'" in output and "not positive definite" in output
 
 
@@ -494,13 +487,13 @@ def test_robot_that_floats_is_inspected_by_the_joints_that_move(inspect):
 
 
 def test_json_has_tables_and_findings(inspect):
-    result = json.loads(inspect(arm(effort=0, mass=2), "--json"))
+    result = json.loads(inspect(swing(effort=0, mass=2), "--json"))
     assert result["warnings"] == 1 and result["errors"] == 0
     assert result["links"][1]["mass"] == 2 and result["links"][1]["principal_moments"][2] == 0.04
     assert result["joints"][0]["effort"] == 0 and result["joints"][0]["damping"] == 0
     (finding,) = result["findings"]
     assert finding["severity"] == "warning" and finding["rule"] == "effort-zero"
-    assert (finding["kind"], finding["name"]) == ("joint", "elbow") and finding["consequence"]
+    assert (finding["kind"], finding["name"]) == ("joint", "shoulder") and finding["consequence"]
 
 
 def test_hostile_names_are_printed_as_they_are(inspect):
@@ -513,7 +506,7 @@ def test_notes_of_one_rule_are_not_a_page_and_a_link_to_the_file_finds_its_meshe
 ):
     far = '<visual><geometry><mesh filename="arm.stl"/></geometry></visual>'
     links = [link("l0"), *(link(f"l{k}").replace("</link>", f"{far}</link>") for k in range(1, 9))]
-    joints = (joint(f"j{k}", f"l{k - 1}", f"l{k}", inside=WIDE.format(9)) for k in range(1, 9))
+    joints = (joint(f"j{k}", f"l{k - 1}", f"l{k}", inside=LIMITS) for k in range(1, 9))
     text = robot(*links, *joints)
     output = inspect(text)
     assert output.count("arm.stl: not found") == 4 and "and 4 more (--json lists all)" in output

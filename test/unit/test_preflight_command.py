@@ -267,24 +267,15 @@ def test_an_acceleration_that_no_controller_takes_does_not_fit(run, tmp_path):
     assert "refused: acceleration of joint 'a' is 6000" in said
 
 
-def recorded(path, names=JOINTS, duration=4.0, far=0.8):
-    """Write a recording of joint states, of which one joint moves from rest to rest."""
-    import bag_writer  # skips this test where rosbags is missing
-
-    times = np.arange(0.0, duration, 0.01)
-    way = far * (1.0 - np.cos(np.pi * np.clip(times - 1.0, 0.0, duration - 2.0) / (duration - 2.0)))
-    stamps = (10**9 * (5.0 + times)).astype(int).tolist()
-    states = [
-        (stamp, bag_writer.joint_state(stamp, names, [0.5 * x, *[0.1] * (len(names) - 1)]))
-        for stamp, x in zip(stamps, way, strict=True)
-    ]
-    bag_writer.write(path, {"/joint_states": states})
-
-
 def test_joint_states_alone_are_taken_as_the_motion(tmp_path, tool):
     pytest.importorskip("scipy")
+    import known_arm  # skips this test where rosbags is missing
+
     bag, file = tmp_path / "bag", tmp_path / "arm.yaml"
-    recorded(bag, (*JOINTS, "gripper"))
+    times = np.arange(0.0, 4.0, 0.01)  # from rest to rest
+    way = 0.4 * (1.0 - np.cos(np.pi / 2.0 * np.clip(times - 1.0, 0.0, 2.0)))
+    q = np.stack([way, *np.full((2, len(times)), 0.1)], axis=1)
+    known_arm.write(bag, (times, q, None, None), names=(*JOINTS, "gripper"))
     file.write_text(f"/**: {{ros__parameters: {{joints: [{', '.join(JOINTS)}]}}}}")
     command = [str(bag), "--urdf", "ur5e", "--parameters", str(file)]
     said = tool("preflight", *command)

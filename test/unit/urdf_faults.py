@@ -59,11 +59,17 @@ def scaled_mass(factor):
 
 def moved_centre(link):
     """Put the centre of mass farther out than any geometry of the test robots."""
-    place(link, np.array([0.0, 0.0, 3.0]))
+    place(link.find("inertial"), np.array([0.0, 0.0, 3.0]))
 
 
-def centre_in_mm(link):
-    place(link, 1000 * centre(link))
+def in_mm(path):
+    """Return what has the origin of an element in mm."""
+
+    def edit(element):
+        its = element.find(path)
+        place(its, 1000 * urdf.read_origin(its, "")[1])
+
+    return edit
 
 
 def about_the_origin(link):
@@ -74,10 +80,6 @@ def about_the_origin(link):
         i, j = ("xyz".index(letter) for letter in axis)
         key = f"i{axis}"
         inertia.set(key, repr(float(inertia.get(key, "0")) + float(added[i, j])))
-
-
-def swapped_signs(link):
-    scaled_inertia(-1.0)(link)
 
 
 def without(path):
@@ -99,14 +101,12 @@ def attribute(path, **values):
     return edit
 
 
-def without_range(joint):
-    joint.find("limit").attrib.pop("lower", None)
-    joint.find("limit").attrib.pop("upper", None)
+def unlimited(*names):
+    def edit(joint):
+        for name in names:
+            joint.find("limit").attrib.pop(name, None)
 
-
-def without_speed_and_effort(joint):
-    joint.find("limit").attrib.pop("effort", None)
-    joint.find("limit").attrib.pop("velocity", None)
+    return edit
 
 
 def swapped_limits(joint):
@@ -114,12 +114,6 @@ def swapped_limits(joint):
     lower, upper = limit.get("lower"), limit.get("upper")
     limit.set("lower", upper)
     limit.set("upper", lower)
-
-
-def origin_in_mm(joint):
-    origin = joint.find("origin")
-    place_at = 1000 * np.array([float(x) for x in origin.get("xyz").split()])
-    origin.set("xyz", " ".join(map(repr, place_at.tolist())))
 
 
 def mass(link):
@@ -130,10 +124,10 @@ def centre(link):
     return urdf.read_origin(link.find("inertial"), "")[1]
 
 
-def place(link, position):
-    origin = link.find("inertial/origin")
+def place(element, position):
+    origin = element.find("origin")
     if origin is None:
-        origin = ET.SubElement(link.find("inertial"), "origin")
+        origin = ET.SubElement(element, "origin")
     origin.set("xyz", " ".join(map(repr, position.tolist())))
 
 
@@ -154,7 +148,7 @@ FAULTS = {
     "one moment zero": Fault(
         "link", with_inertia(1e-3, 1e-3), ("not-positive-definite", "inertia-too-large"), 0
     ),
-    "negative moments": Fault("link", swapped_signs, ("not-positive-definite",), 1),
+    "negative moments": Fault("link", scaled_inertia(-1.0), ("not-positive-definite",), 1),
     "product too large": Fault(
         "link", with_inertia(1e-3, 1e-3, 1e-3, 5e-3), ("not-positive-definite",), 1
     ),
@@ -163,7 +157,7 @@ FAULTS = {
         "link", with_inertia(1.0, 1.0, 1.0), ("inertia-too-large", "units"), 0
     ),
     "centre of mass outside": Fault("link", moved_centre, ("com-outside", "units"), 0),
-    "centre of mass in mm": Fault("link", centre_in_mm, ("units",), 1, lies_far_out),
+    "centre of mass in mm": Fault("link", in_mm("inertial"), ("units",), 1, lies_far_out),
     "mass negative": Fault("link", attribute("inertial/mass", value="-1"), ("refused",), 1),
     "mass in g": Fault("link", scaled_mass(1e3), ("units", "inertia-too-small"), 0),
     "mass and inertia in g": Fault(
@@ -177,9 +171,9 @@ FAULTS = {
         "joint", attribute("limit", velocity="0"), ("velocity-zero",), 0, is_revolute
     ),
     "no limit": Fault("joint", without("limit"), ("limits-missing",), 0, is_revolute),
-    "no range": Fault("joint", without_range, ("limits-missing",), 0, is_revolute),
-    "no effort": Fault("joint", without_speed_and_effort, ("effort-missing",), 0, is_revolute),
-    "no velocity": Fault("joint", without_speed_and_effort, ("velocity-missing",), 0, is_revolute),
+    "no range": Fault("joint", unlimited("lower", "upper"), ("limits-missing",), 0, is_revolute),
+    "no effort": Fault("joint", unlimited("effort"), ("effort-missing",), 0, is_revolute),
+    "no velocity": Fault("joint", unlimited("velocity"), ("velocity-missing",), 0, is_revolute),
     "no way": Fault(
         "joint", attribute("limit", lower="0", upper="0"), ("limits-equal",), 0, is_revolute
     ),
@@ -201,7 +195,7 @@ FAULTS = {
         1,
         is_revolute,
     ),
-    "origin in mm": Fault("joint", origin_in_mm, ("units",), 1, lambda j: farther(j, 0.03)),
+    "origin in mm": Fault("joint", in_mm("."), ("units",), 1, lambda j: farther(j, 0.03)),
 }
 
 
