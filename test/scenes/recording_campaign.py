@@ -25,7 +25,7 @@ import numpy as np
 import scipy  # which imports its parts when they are used
 from arm_scene import MujocoArm
 from example_robots import ROBOTS
-from urdf_text import LIFT, joint, limited, link, robot
+from urdf_text import LIFT, scara
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
@@ -42,18 +42,7 @@ from featherstone_ros.tools import cli
 from featherstone_ros.tools.clearance import Clearance
 from featherstone_ros.tools.excite import excitation
 
-SCARA = robot(
-    link("base", None),
-    link("upper", 6, "0.2 0 0", (0.02, 0.1, 0.1)),
-    link("fore", 3, "0.15 0 0", (0.01, 0.04, 0.04)),
-    link("quill", 1, "0 0 0", (0.004, 0.004, 0.001)),
-    link("flange", 0.5, "0.02 0 -0.03", (0.002, 0.002, 0.001)),
-    joint("shoulder", "base", "upper", inside=limited("-2.5 2.5 80 4"), xyz="0 0 0"),
-    joint("elbow", "upper", "fore", inside=limited("-2.5 2.5 40 5"), xyz="0.4 0 0"),
-    joint("z", "fore", "quill", "prismatic", limited("-0.3 0 100 0.8"), "0.3 0 0"),
-    joint("turn", "quill", "flange", inside=limited("-3 3 5 8"), xyz="0 0 0"),
-)
-WRITTEN = {"lift": LIFT, "scara": SCARA}
+WRITTEN = {"lift": LIFT, "scara": scara()}
 ARMS = ("ur5e", "panda", "z1", "xarm7", "so101", "kinova", "ur10_robot", "talos_left_arm")
 ARMS = (*ARMS, *WRITTEN)
 SPOILED = ("ur5e", "z1", "xarm7", "kinova", "so101")
@@ -110,7 +99,11 @@ def motion(arm: str, kind: str, seed: int) -> tuple[np.ndarray, ...]:
     points = _held(model, middle + half * random.uniform(-1, 1, (POSES + 1, model.n)))
     fastest = np.where(model.velocity_limit > 0, np.minimum(model.velocity_limit, 3.0), 3.0)
     if kind == "plain":
-        return _moves(points, 0.5 * fastest)
+        taken = LENGTH / POSES - REST
+        way = 0.5 * fastest * taken / 1.875
+        for k in range(POSES):
+            points[k + 1] = points[k] + np.clip(points[k + 1] - points[k], -way, way)
+        return known_arm.moves(points, LENGTH / POSES, taken, RATE)
     drives = replace(Drives.of_model(model), coulomb=np.zeros(model.n))  # ours is another
     timed = fr.control.retime(model, points, drives=drives, acceleration=8.0, effort=0.7)
     slower = max(1.0, SHORTEST / timed.duration)
@@ -130,21 +123,6 @@ def _held(model: fr.Model, points: np.ndarray) -> np.ndarray:
     while share(np.concatenate(points[:-1] + x * np.diff(points, axis=0))).max() > HELD:
         points = easiest + 0.9 * (points - easiest)
     return points
-
-
-def _moves(points: np.ndarray, fastest: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return moves from pose to pose, quintic in time, with a rest at each."""
-    taken = LENGTH / POSES - REST
-    for k in range(POSES):
-        way = fastest * taken / 1.875
-        points[k + 1] = points[k] + np.clip(points[k + 1] - points[k], -way, way)
-    t = np.arange(round(LENGTH * RATE)) / RATE
-    each = LENGTH / POSES
-    k = np.minimum(t // each, POSES - 1).astype(int)
-    x, way = np.clip((t - k * each) / taken, 0, 1)[:, None], points[k + 1] - points[k]
-    shape = 10 * x**3 - 15 * x**4 + 6 * x**5, 30 * x**2 - 60 * x**3 + 30 * x**4
-    bend = 60 * x - 180 * x**2 + 120 * x**3
-    return t, points[k] + way * shape[0], way * shape[1] / taken, way * bend / taken**2
 
 
 @dataclass(frozen=True)

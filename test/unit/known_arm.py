@@ -19,7 +19,7 @@ ARMATURE = np.array([1.0, 1.0, 0.8, 0.1, 0.1, 0.1])
 OFFSET = np.array([0.5, -1.0, 0.4, 0.1, -0.1, 0.05])
 NOISE = np.array([0.3, 0.3, 0.2, 0.05, 0.05, 0.05])  # [N m]
 SLIDING = 0.02
-
+CENTRE = np.array([0.0, -1.3, 1.2, -1.0, 0.5, 0.0])  # [rad] of its motion
 
 DRIVES = Drives(ARMATURE, VISCOUS, COULOMB, offset=OFFSET)
 
@@ -43,18 +43,35 @@ def deformed(seed=3, size=0.25, tool=1.0, model=NOMINAL):
     return model.with_payload("tool0", tool, [0.02, 0.01, 0.08], 0.004 * np.eye(3))
 
 
-def motion(duration=20.0, rate=100.0, seed=1, speed=1.0):
-    """Return time (N,), and position, velocity, acceleration (N, n) of sums of sines."""
+def motion(duration=20.0, rate=100.0, seed=1, speed=1.0, model=None):
+    """Return time (N,), and position, velocity, acceleration (N, n) of sums of sines.
+
+    They are those of the known arm, or of ``model`` about the middle of its range.
+    """
     t = np.arange(round(duration * rate)) / rate
-    random = np.random.default_rng(seed)
-    omega = 2 * np.pi * speed * random.uniform(0.05, 0.45, (4, n))
-    phase = random.uniform(0, 2 * np.pi, (4, n))
-    amplitude = random.uniform(0.5, 1.0, (4, n)) * 0.35 / omega
-    angle = omega * t[:, None, None] + phase
-    q = np.array([0.0, -1.3, 1.2, -1.0, 0.5, 0.0]) + (amplitude * np.sin(angle)).sum(axis=1)
+    random, shape = np.random.default_rng(seed), (4, n if model is None else model.n)
+    omega = 2 * np.pi * speed * random.uniform(0.05, 0.45, shape)
+    angle = omega * t[:, None, None] + random.uniform(0, 2 * np.pi, shape)
+    amplitude, centre = random.uniform(0.5, 1.0, shape) * 0.35 / omega, CENTRE
+    if model is not None:
+        low, high = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
+        amplitude *= 0.35 * (high - low) / (2 * amplitude.sum(axis=0))
+        centre = (low + high) / 2
+    q = centre + (amplitude * np.sin(angle)).sum(axis=1)
     qd = (amplitude * omega * np.cos(angle)).sum(axis=1)
     qdd = -(amplitude * omega**2 * np.sin(angle)).sum(axis=1)
     return t, q, qd, qdd
+
+
+def moves(points, time, moved, rate):
+    """Return the same of moves from point to point: ``moved`` s each, at rest until ``time`` s."""
+    count = len(points) - 1
+    t = np.arange(round(count * time * rate)) / rate
+    k = np.minimum(t // time, count - 1).astype(int)
+    x, way = np.clip((t - k * time) / moved, 0, 1)[:, None], points[k + 1] - points[k]
+    shape = 10 * x**3 - 15 * x**4 + 6 * x**5, 30 * x**2 - 60 * x**3 + 30 * x**4
+    bend = 60 * x - 180 * x**2 + 120 * x**3
+    return t, points[k] + way * shape[0], way * shape[1] / moved, way * bend / moved**2
 
 
 def record(model, drives=DRIVES, noise=NOISE, seed=5, **of_motion):

@@ -200,25 +200,12 @@ def test_coupled_drives_are_named_with_what_to_do(ratio):
         assert f"goes with the velocity of {other}" in text and "--joints" in text
 
 
-def steps(seed, rate=100.0, time=2.0, moved=1.6):
-    """Return ten motions from point to point, all joints in step, at rest between them."""
-    random, n = np.random.default_rng(seed), known_arm.n
-    points = np.array([0.0, -1.3, 1.2, -1.0, 0.5, 0.0]) + random.uniform(-1.0, 1.0, (11, n))
-    t = np.arange(round(10 * time * rate)) / rate
-    k = np.minimum(t // time, 9).astype(int)
-    x = np.clip((t - k * time) / moved, 0.0, 1.0)
-    shape = 10 * x**3 - 15 * x**4 + 6 * x**5, 30 * x**2 - 60 * x**3 + 30 * x**4
-    bend = 60 * x - 180 * x**2 + 120 * x**3
-    way = points[k + 1] - points[k]
-    rates = [f[:, None] * way / moved**d for d, f in enumerate((*shape, bend))]
-    return t, points[k] + rates[0], rates[1], rates[2]
-
-
 @pytest.mark.parametrize("seed", few_or_all([0], range(8)))
 def test_friction_that_grows_with_the_load_couples_no_joints(seed):
     """In motions of all joints in step the signs of velocities are much alike."""
     random, real = np.random.default_rng(seed), known_arm.deformed(seed)
-    t, q, qd, qdd = steps(seed)
+    points = known_arm.CENTRE + np.random.default_rng(seed).uniform(-1.0, 1.0, (11, known_arm.n))
+    t, q, qd, qdd = known_arm.moves(points, time=2.0, moved=1.6, rate=100.0)
     links = fr.Dynamics(real).rnea(q, qd, qdd)
     tau = links * (1 + 0.15 * np.sign(links) * np.tanh(qd / known_arm.SLIDING))
     tau = tau + known_arm.torque(known_arm.DRIVES, qd, qdd)

@@ -43,20 +43,6 @@ WAYS = ("URDF", "difference")
 FEW = 6
 
 
-def motion(model, seed, duration=20.0, rate=100.0):
-    """Return time (N,), position, velocity and acceleration (N, n) of a sum of sines."""
-    random = np.random.default_rng(seed)
-    t = np.arange(round(duration * rate)) / rate
-    omega = 2 * np.pi * random.uniform(0.05, 0.45, (4, model.n))
-    angle = omega * t[:, None, None] + random.uniform(0, 2 * np.pi, (4, model.n))
-    low, high = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
-    amplitude = random.uniform(0.5, 1.0, (4, model.n)) / omega
-    amplitude *= 0.35 * (high - low) / (2 * amplitude.sum(axis=0))
-    q = (low + high) / 2 + (amplitude * np.sin(angle)).sum(axis=1)
-    qd = (amplitude * omega * np.cos(angle)).sum(axis=1)
-    return t, q, qd, -(amplitude * omega**2 * np.sin(angle)).sum(axis=1)
-
-
 def recording(model, drives, moved, random, noise):
     """Return what the sensors of an arm with drives (coulomb, viscous, offset) (3, n) give.
 
@@ -106,7 +92,7 @@ def measure(name, truths, ways=WAYS, slender=False, warm=0.0):
         real = model.with_inertial_parameters(bodies.link_parameters(theta))
         drives = random.uniform(0.3, 1.0, (3, model.n)) * FRICTION * limit
         drives[2] *= random.choice([-0.2, 0.2], model.n)
-        moved, mass = motion(model, truth), MASSES[truth % 3]
+        moved, mass = known_arm.motion(seed=truth, model=model), MASSES[truth % 3]
         com, inertia = load(random, mass, slender)
         bare = recording(real, drives, moved, random, NOISE)
         loaded = real.with_payload(link, mass, com, inertia)
@@ -180,7 +166,9 @@ def test_where_only_masses_are_wrong_they_are_found_as_if_that_were_known():
     theta = np.outer(np.log(ratio) / 2, np.eye(10)[0]).ravel()
     real = model.with_inertial_parameters(bodies.link_parameters(theta))
     drives = random.uniform(0.3, 1, (3, model.n)) * FRICTION * model.effort_limit
-    states = recording(real, drives * [[1], [1], [0.2]], motion(model, 1, 30.0), random, None)
+    states = recording(
+        real, drives * [[1], [1], [0.2]], known_arm.motion(30.0, model=model), random, None
+    )
     fitting = Fitting(model, [states], range(model.n), 2.0)
     fit, best = fit_parts(fitting)
     masses_alone = np.r_[0.15, np.full(9, 1e-6)]  # widths of theta

@@ -229,21 +229,6 @@ def test_the_file_has_the_damping_and_its_reason(panda, tmp_path):
     assert "for hand guiding, less for its smallest inertia" in path.read_text()
 
 
-def scara(effort):
-    """Return an arm whose last joint lifts 2 kg with that effort [N]; the others feel no weight."""
-    limit = '<limit lower="-2" upper="2" velocity="3" effort="50"/>'
-    lift = f'<limit lower="-0.2" upper="0" velocity="0.5" effort="{effort}"/>'
-    return urdf_text.robot(
-        urdf_text.link("base"),
-        urdf_text.link("arm", 3.0, "0.2 0 0"),
-        urdf_text.link("forearm", 2.0, "0.15 0 0"),
-        urdf_text.link("quill", 2.0, "0 0 -0.1"),
-        urdf_text.joint("shoulder", "base", "arm", inside=limit),
-        urdf_text.joint("elbow", "arm", "forearm", inside=limit, xyz="0.4 0 0"),
-        urdf_text.joint("lift", "forearm", "quill", "prismatic", inside=lift, xyz="0.3 0 0"),
-    )
-
-
 HELD = LIMITED.format(50) + '<dynamics friction="60" damping="1"/>'
 TILTED = (
     urdf_text.joint("turn", "base", "arm", inside=LIMITED.format(0)),
@@ -254,27 +239,27 @@ test_an_arm_that_cannot_be_held_gets_a_reason_no_files_and_no_commands = refused
         "weak.urdf": urdf_text.robot(*map(urdf_text.link, ("base", "arm", "leg")), *TILTED),
         "stuck.urdf": urdf_text.chain("hip", "knee", axis="0 1 0", inside=HELD),
         "stone.urdf": "<robot name='stone'><link name='a'/></robot>",
-        "scara.urdf": scara(effort=15),
+        "scara.urdf": urdf_text.scara(effort=12),
     },
     ("setup weak.urdf", 1, r"<limit effort> is 0.*turn \(weight 0\).*hip \(weight 0\.\d+\)"),
     ("setup stuck.urdf", 1, "would not start.*friction takes 61"),
     ("setup stone.urdf", 1, "'stone' has no joint that moves"),
-    ("setup scara.urdf", 1, "joint 'lift' needs 19.6 to be held, its effort limit is 15"),
+    ("setup scara.urdf", 1, "joint 'z' needs 14.7 to be held, its effort limit is 12"),
     ("setup ur5e --joints elbow_joint wrist", 1, "'wrist'; valid names: elbow_joint"),
 )
 
 
 @pytest.mark.usefixtures("pictured")
 def test_a_heavier_arm_that_fails_is_said_at_the_end(set_up):
-    said, output = set_up(scara(effort=20.5))
-    assert "Careful: 10 % heavier: it failed: joint 'lift'" in said[-400:]
+    said, output = set_up(urdf_text.scara(effort=15))
+    assert "Careful: 10 % heavier: it failed: joint 'z'" in said[-400:]
     assert paths(output)["picture"].read_bytes().startswith(b"\x89PNG")
 
 
 def test_nothing_that_is_there_is_overwritten_without_being_asked(tmp_path, tool):
     path, output = tmp_path / "kit.urdf", tmp_path / "kit.yaml"
-    path.write_text(scara(effort=100))
-    (tmp_path / "kit.urdf.xacro").write_text(scara(effort=100))
+    path.write_text(urdf_text.scara())
+    (tmp_path / "kit.urdf.xacro").write_text(urdf_text.scara())
     tool("setup", path, "--output", output)
     output.write_text("mine")
     before = {file: file.read_bytes() for file in tmp_path.iterdir()}

@@ -73,3 +73,18 @@ LIFT = robot(
     joint("lift", "column", "carriage", "prismatic", limited("0 0.5 500 0.5"), "0 0 0"),
     joint("arm", "carriage", "beam", inside=limited("-2 2 50 3"), xyz="0 0 0", axis="0 1 0"),
 )
+
+
+def scara(effort=100):
+    """Return an arm whose third joint lifts 1.5 kg with that effort [N]; no other feels weight."""
+    return robot(
+        link("base", None),
+        link("upper", 6, "0.2 0 0", (0.02, 0.1, 0.1)),
+        link("fore", 3, "0.15 0 0", (0.01, 0.04, 0.04)),
+        link("quill", 1, "0 0 0", (0.004, 0.004, 0.001)),
+        link("flange", 0.5, "0.02 0 -0.03", (0.002, 0.002, 0.001)),
+        joint("shoulder", "base", "upper", inside=limited("-2.5 2.5 80 4"), xyz="0 0 0"),
+        joint("elbow", "upper", "fore", inside=limited("-2.5 2.5 40 5"), xyz="0.4 0 0"),
+        joint("z", "fore", "quill", "prismatic", limited(f"-0.3 0 {effort} 0.8"), "0.3 0 0"),
+        joint("turn", "quill", "flange", inside=limited("-3 3 5 8"), xyz="0 0 0"),
+    )
