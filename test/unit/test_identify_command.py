@@ -3,7 +3,6 @@
 import json
 import re
 from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import known_arm
@@ -16,6 +15,7 @@ import featherstone_ros as fr
 from featherstone_ros.identification.explanation import explain
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.finding import Severity
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.pseudo_inertia import pseudo_inertia
@@ -29,6 +29,14 @@ NAMES = list(known_arm.NAMES)
 THREE = known_arm.LEVEL.joint_names
 
 
+def identified(folder, bag, *options):
+    """Run identify; return what it writes."""
+    files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json")}
+    outputs = "--output", files["urdf"], "--parameters", files["yaml"], "--json", files["json"]
+    assert not cli.main([*map(str, ("identify", bag, "--urdf", "ur5e", *options, *outputs))])
+    return files
+
+
 @pytest.fixture(scope="module")
 def truth():
     return known_arm.deformed()
@@ -36,27 +44,16 @@ def truth():
 
 @pytest.fixture(scope="module")
 def result(truth, tmp_path_factory):
-    """A recording of the arm, and what identify and evaluate make of it."""
+    """A recording of the arm, and what identify makes of it."""
     from matplotlib.figure import Figure  # takes long: not in every process that collects this
 
     folder = tmp_path_factory.mktemp("identified")
     bag = known_arm.save(folder / "arm.npz", known_arm.record(truth, duration=20.0))
-    files = {name: folder / f"arm.{name}" for name in ("urdf", "yaml", "json", "png")}
-    pictures, save = [], Figure.savefig
+    png, pictures, save = folder / "arm.png", [], Figure.savefig
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            Figure,
-            "savefig",
-            lambda self, *to, **how: pictures.append(self) or save(self, *to, **how),
-        )
-        assert not cli.main(
-            [
-                *("identify", bag, "--urdf", "ur5e", "--output", str(files["urdf"])),
-                *("--parameters", str(files["yaml"]), "--json", str(files["json"])),
-                *("--plot", str(files["png"])),
-            ]
-        )
-    return {"bag": bag, "pictures": pictures, **files}
+        patch.setattr(Figure, "savefig", lambda f, *a, **k: pictures.append(f) or save(f, *a, **k))
+        files = identified(folder, bag, "--plot", png)
+    return {"bag": bag, "pictures": pictures, "png": png, **files}
 
 
 def test_the_written_files_reproduce_every_score(result, tmp_path, tool):
@@ -77,14 +74,11 @@ def test_torque_of_random_states_is_that_of_the_true_arm(tmp_path):
         t, q, qd, tau = known_arm.record(truth, seed=seed, duration=duration)
         signals = t, q, qd, tau / gains
         bags.append(known_arm.save(tmp_path / f"recording{seed}.npz", signals, THREE))
-    urdf, file, told = (tmp_path / f"arm.{kind}" for kind in ("urdf", "yaml", "json"))
     given = ["--current-gain", *(f"{n}={gain}" for n, gain in zip(THREE, gains, strict=True))]
-    command = ["identify", bags[0], "--held-out", bags[1], "--urdf", "ur5e", *given]
-    outputs = ["--output", urdf, "--parameters", file, "--json", told]
-    assert not cli.main([*command, *map(str, outputs)])
-    assert min(json.loads(told.read_text())["held_out"]["r2"]) > 0.95
-    found = fr.Model.from_file(urdf, joints=THREE)
-    parameters = yaml.safe_load(file.read_text())["/**"]["ros__parameters"]
+    files = identified(tmp_path, bags[0], "--held-out", bags[1], *given)
+    assert min(json.loads(files["json"].read_text())["held_out"]["r2"]) > 0.95
+    found = fr.Model.from_file(files["urdf"], joints=THREE)
+    parameters = yaml.safe_load(files["yaml"].read_text())["/**"]["ros__parameters"]
     armature = np.array([parameters["armature"][name] for name in THREE])
     random = np.random.default_rng(11)
     q = random.uniform(-np.pi, np.pi, (1000, truth.n))
@@ -191,12 +185,17 @@ def test_the_picture_is_legible(result):
 # What hangs on a link.
 
 
-def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, tool):
-    loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
-    bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(loaded, seed=9, duration=10.0))
+@pytest.fixture
+def loaded(truth, tmp_path):
+    """A recording of the arm with a load of 0.7 kg."""
+    model = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
+    return known_arm.save(tmp_path / "arm.npz", known_arm.record(model, seed=9, duration=10.0))
+
+
+def test_a_load_is_found_beside_an_identified_arm(result, loaded, tmp_path, tool):
     out = tmp_path / "load.json"
     known = ["--urdf", result["urdf"], "--with", result["yaml"]]
-    said = tool("payload", bag, *known, "--link", "tool0", "--json", out)
+    said = tool("payload", loaded, *known, "--link", "tool0", "--json", out)
     load = json.loads(out.read_text())
     assert load["significant"] and load["mass"] == pytest.approx(0.7, abs=0.03)
     np.testing.assert_allclose(load["com"], [0.0, 0.03, 0.1], atol=0.02)
@@ -209,12 +208,10 @@ def test_a_load_is_found_beside_an_identified_arm(result, truth, tmp_path, tool)
 
 
 @pytest.mark.study
-def test_a_load_is_found_beside_a_recording_without_it(result, truth, tmp_path, tool):
-    loaded = truth.with_payload("tool0", 0.7, [0.0, 0.03, 0.1], 0.003 * np.eye(3))
-    bag = known_arm.save(tmp_path / "arm.npz", known_arm.record(loaded, seed=9, duration=10.0))
+def test_a_load_is_found_beside_a_recording_without_it(result, loaded, tmp_path, tool):
     files = {name: tmp_path / f"load.{name}" for name in ("json", "png")}
     options = ["--link", "tool0", "--json", files["json"], "--plot", files["png"]]
-    command = ["payload", bag, "--urdf", "ur5e", "--without", result["bag"], *options]
+    command = ["payload", loaded, "--urdf", "ur5e", "--without", result["bag"], *options]
     assert "only the difference of the effort counts" in tool(*command)
     load = json.loads(files["json"].read_text())
     assert load["mass"] == pytest.approx(0.7, abs=0.01) and load["explained"] > 0.9
@@ -247,9 +244,9 @@ def wrong(tmp_path):
 
     def record(joints, off=0.0, late=0):
         arm = fr.Model.from_file(known_arm.URDF, joints=joints)
-        at = [NAMES.index(joint) for joint in joints]
-        t, q, qd, qdd = (x[..., at] if x.ndim > 1 else x for x in known_arm.motion(12.0))
-        tau = fr.Dynamics(arm).rnea(q, qd, qdd) + known_arm.VISCOUS[at] * qd
+        nothing = np.zeros(known_arm.n)
+        drives = Drives(nothing, known_arm.VISCOUS, nothing, offset=nothing)
+        t, q, qd, tau = known_arm.record(arm, drives, noise=0.0, duration=12.0)
         signals = t, q + off * np.eye(arm.n)[1], qd, np.roll(tau, late, axis=0)
         bag = known_arm.save(tmp_path / "arm.npz", signals, joints)
         output = tmp_path / "arm.urdf"
@@ -312,23 +309,20 @@ def by_load(tmp_path_factory):
         t, q, qd, tau = known_arm.record(model, seed=seed, duration=20.0)
         signals = t, q, qd, tau / gains
         bags.append(known_arm.save(folder / f"recording{seed}.npz", signals, THREE))
-    files = {name: str(folder / f"arm.{name}") for name in ("urdf", "yaml", "json")}
-    command = ["identify", bags[0], "--loaded", bags[1], "--load", "tool0=4", "--urdf", "ur5e"]
-    outputs = ["--output", files["urdf"], "--parameters", files["yaml"], "--json", files["json"]]
-    assert not cli.main([*command, *outputs])
+    files = identified(folder, bags[0], "--loaded", bags[1], "--load", "tool0=4")
     return {"gains": gains, "bags": bags, **files}
 
 
-def test_both_nodes_and_evaluate_are_told_what_the_currents_are(by_load, tmp_path):
+def test_both_nodes_and_evaluate_are_told_what_the_currents_are(by_load, tmp_path, tool):
     """By parameters that they have."""
     for node in ("digital_twin", "feedforward_controller"):
-        units = DriveUnits.of(read_parameters(Path(by_load["yaml"]))[node], THREE)
+        units = DriveUnits.of(read_parameters(by_load["yaml"])[node], THREE)
         assert units.effort[1:] == ("current",) * 2
         np.testing.assert_allclose(units.effort_gain[1:], by_load["gains"][1:], rtol=0.03)
     # What was identified explains the currents, without a word more.
-    command = ["evaluate", by_load["bags"][0], "--urdf", by_load["urdf"], "--with", by_load["yaml"]]
-    assert not cli.main([*command, "--json", str(tmp_path / "score.json")])
-    told = json.loads((tmp_path / "score.json").read_text())
+    written, out = ["--urdf", by_load["urdf"], "--with", by_load["yaml"]], tmp_path / "score.json"
+    tool("evaluate", by_load["bags"][0], *written, "--json", out)
+    told = json.loads(out.read_text())
     assert min(told["r2"][1:]) > 0.98
 
 
@@ -346,10 +340,9 @@ def test_currents_are_identified_by_the_links_of_the_urdf(tmp_path):
     gains = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])
     t, q, qd, tau = known_arm.record(known_arm.deformed(size=0.03, tool=0.0), duration=20.0)
     bag = known_arm.save(tmp_path / "arm.npz", (t, q, qd, tau / gains))
-    told, output = tmp_path / "arm.json", tmp_path / "arm.urdf"
-    command = ["identify", bag, "--gains-by-links", "--urdf", "ur5e", "--output", str(output)]
-    assert cli.main([*command, "--json", str(told)]) == 0 and output.exists()
-    found = json.loads(told.read_text())["effort_gain"]
+    files = identified(tmp_path, bag, "--gains-by-links")
+    assert files["urdf"].exists()
+    found = json.loads(files["json"].read_text())["effort_gain"]
     known = [name for name in NAMES if found[name]["identified"]]
     assert {"shoulder_lift_joint", "elbow_joint"} <= set(known)
     for name in known:
