@@ -35,23 +35,25 @@ def recording(model, unit, noise, motion=1, carried=0.0):
     return Recording(f"run {noise}", NAMES, time, q, qd, tau / unit)
 
 
-def pair(seed, model=NOMINAL):
+def pair(seed, carried=0.0):
     """Return the same motion with and without the load."""
-    loaded = recording(LOADED, GAINS, seed, seed)
-    return loaded, recording(model, GAINS, seed + 50, seed)
+    loaded = recording(LOADED, GAINS, seed, seed, carried)
+    return loaded, recording(NOMINAL, GAINS, seed + 50, seed, carried)
 
 
-def test_currents_by_a_known_load():
+@pytest.mark.parametrize("carried", [0.0, 0.3, study(-0.3)])
+def test_currents_by_a_known_load(carried):
     """Constants, directions, and intervals that hold what is true, but for the first joint: the
-    load's weight never reaches it.
+    load's weight never reaches it. Also where gears bear loads by another law.
     """
     scores = []
     for seed in range(1, 4):
-        found = gains_by_load(NOMINAL, *pair(seed), "tool0", MASS)
-        assert set(NAMES[1:]) <= set(found.found)
-        np.testing.assert_allclose(found.gain[1:], GAINS[1:], rtol=0.02)
+        found = gains_by_load(NOMINAL, *pair(seed, carried), "tool0", MASS)
+        if not carried:
+            assert set(NAMES[1:]) <= set(found.found)
+            np.testing.assert_allclose(found.gain[1:], GAINS[1:], rtol=0.02)
         scores.append((found.gain - GAINS)[1:] / found.deviation[1:])
-    assert 0.3 < np.sqrt(np.mean(np.square(scores))) < 2.0
+    assert 0.3 * (not carried) < np.sqrt(np.mean(np.square(scores))) < 2.0
     assert np.abs(scores).max() < 4.0
 
 
@@ -62,17 +64,6 @@ def test_errors_of_the_arms_model_cancel_out():
     motions = recording(loaded, GAINS, 1), recording(real, GAINS, 2)
     found = gains_by_load(NOMINAL, *motions, "tool0", MASS)
     np.testing.assert_allclose(found.gain[1:], GAINS[1:], rtol=0.02)
-
-
-@pytest.mark.parametrize("carried", [0.3, study(-0.3)])
-def test_intervals_hold_what_is_true_where_gears_bear_loads_by_another_law(carried):
-    scores = []
-    for seed in range(1, 4):
-        motions = [recording(m, GAINS, seed, seed, carried) for m in (LOADED, NOMINAL)]
-        found = gains_by_load(NOMINAL, *motions, "tool0", MASS)
-        scores.append((found.gain - GAINS)[1:] / found.deviation[1:])
-    assert np.sqrt(np.mean(np.square(scores))) < 2.0
-    assert np.abs(scores).max() < 4.0
 
 
 def test_gains_are_as_uncertain_as_the_mass():
