@@ -132,6 +132,11 @@ EQUIVALENT = {
         "lost = np.where(after.rms >= least, before.r2 - after.r2, 0.0)",
     ): "an error that is the bound to the bit may be called either",
     (
+        "featherstone_ros/control/retiming/retime.py",
+        "if over_all < 1.0 + ENOUGH and gain < ENOUGH:",
+        "if over_all <= 1.0 + ENOUGH and gain < ENOUGH:",
+    ): "an excess that is the bound to the bit may be called either",
+    (
         "featherstone_ros/control/streams.py",
         "if not SHORTEST <= since <= LONGEST:",
         "if not SHORTEST < since <= LONGEST:",
