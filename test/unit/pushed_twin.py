@@ -9,23 +9,17 @@ from featherstone_ros._twin import INPUTS
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.simulation import Twin
 
+LIMIT = '<limit lower="{}" upper="{}" velocity="5" effort="{}"/>'
 ARM = urdf_text.robot(
     urdf_text.link("base", None),
     urdf_text.link("upper", 2, "0 0 -0.3", (0.06, 0.06, 0.01)),
     urdf_text.link("lower", 1, "0 0 -0.2", (0.02, 0.02, 0.01)),
     urdf_text.link("tool", None),
-    *(
-        urdf_text.joint(name, parent, child, inside=f"<limit {limit}/>", xyz=xyz, axis="0 1 0")
-        for name, parent, child, xyz, limit in (
-            ("shoulder", "base", "upper", "0 0 0", 'lower="-3" upper="3" velocity="5" effort="40"'),
-            (
-                "elbow",
-                "upper",
-                "lower",
-                "0 0 -0.6",
-                'lower="0.2" upper="2.5" velocity="5" effort="10"',
-            ),
-        )
+    urdf_text.joint(
+        "shoulder", "base", "upper", axis="0 1 0", xyz="0 0 0", inside=LIMIT.format(-3, 3, 40)
+    ),
+    urdf_text.joint(
+        "elbow", "upper", "lower", axis="0 1 0", xyz="0 0 -0.6", inside=LIMIT.format(0.2, 2.5, 10)
     ),
     urdf_text.joint("flange", "lower", "tool", "fixed", xyz="0 0 -0.4"),
 )

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import test_twin
 from cdr_messages import float64_multi_array, joint_state
 from compiled import codec
-from drive_settings import with_drives
 from pushed_twin import apply_wrench, set_state
 from test_twin import ARM, START
 
@@ -22,9 +22,7 @@ CATCH_UP = 0.1  # [s] of real time that is made good after a stall
 
 
 def make(**settings) -> Twin:
-    model = fr.Model.from_urdf(ARM)
-    settings = with_drives(model, **{"initial_positions": START, **settings})
-    twin = Twin(model, SimulatorSettings(**settings))
+    twin = test_twin.make(fr.Model.from_urdf(ARM), **settings)
     twin.start(0.0)
     twin.reset(0.0)
     return twin
