@@ -516,9 +516,7 @@ def test_drives_are_told_positions_of_the_turn_on_which_they_measure():
     bench.configure(mode=Mode.GRAVITY_COMPENSATION)
     told, measured = [], []
     for speed in 2.5 * np.sin(np.arange(0.0, 2 * np.pi, 4 * PERIOD)):  # [rad/s], to and fro
-        bench.arm.set_state(bench.arm.q + PERIOD * np.array([speed, 0.0]), [speed, 0.0])
-        bench.pass_time()
-        bench.state()
+        bench.give(bench.arm.q + PERIOD * np.array([speed, 0.0]), [speed, 0.0])
         told.append(rows_of(bench.published[-1][2])[0])
         measured.append(bench.measured)
     assert_allclose(told, measured, atol=1e-9)

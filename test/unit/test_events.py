@@ -56,9 +56,7 @@ def test_states_that_stop_are_told_of_with_all_that_follows(bench):
 
 
 def test_a_refused_state_is_told_of_with_joint_figure_and_bound(bench):
-    bench.arm.reset(bench.arm.q + np.array([0.0, 3.0]), np.zeros(2))
-    bench.pass_time()
-    bench.state()
+    bench.give(bench.arm.q + np.array([0.0, 3.0]))
     (record,) = (r for r in bench.records if r[0] == NoteKind.REJECTED)
     _, joint, (code, *figures, _) = record
     text = Reason(Rejection(int(code)), joint, *figures).text(NAMES)

@@ -57,10 +57,7 @@ class Goal:
         """Put the brakes on for a while: the arm stands where it is, whatever it is told."""
         bench, place = self.bench, self.bench.arm.q
         for i in range(round(duration / PERIOD)):
-            bench.pass_time()
-            shaken = place + 1e-9 * (i % 2)  # or it would be a state that repeats
-            bench.arm.set_state(shaken, np.zeros(2))
-            bench.state()
+            bench.give(place + 1e-9 * (i % 2))  # else it would be a state that repeats
             if i % 50 == 49:
                 self.update()
         return self.tracker.verdict.status
@@ -104,9 +101,7 @@ def test_arm_off_the_path_of_a_goal_is_stopped_by_the_loop_whether_anybody_looks
     goal = Goal(bench, tolerances(path=0.03))
     place = bench.arm.q
     for i in range(300):
-        bench.pass_time()
-        bench.arm.set_state(place + 1e-9 * (i % 2), np.zeros(2))  # or it would be a frozen state
-        bench.state()
+        bench.give(place + 1e-9 * (i % 2))  # else it would be a frozen state
     assert bench.controller.phase is Phase.HOLDING
     assert_allclose(bench.compiled.desired[0], place, atol=1e-8)
     assert goal.update() is GoalStatus.ABORTED
