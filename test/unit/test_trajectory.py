@@ -36,6 +36,12 @@ def free_space(velocity, lower=-UNLIMITED, upper=UNLIMITED):
     return JointSpace(NAMES, ("revolute",) * 3, lower, upper, velocity, UNLIMITED)
 
 
+def unbounded(*kinds):
+    """Return joints a and b of these kinds, or a alone."""
+    free = np.full(len(kinds), np.inf)
+    return JointSpace(("a", "b")[: len(kinds)], kinds, -free, free, free, free)
+
+
 SPACE = free_space(np.array([2.0, 2.0, np.inf]), np.full(3, -3.0), np.full(3, 3.0))
 HOME = np.array([0.1, 0.2, 0.3])
 
@@ -188,9 +194,7 @@ def test_check_start_raises_unless_the_path_begins_where_the_arm_can_be(
 
 @pytest.mark.parametrize("lag", [-0.1, 0.1])
 def test_a_trajectory_takes_the_short_way_from_what_is_asked_for_not_from_where_the_arm_lags(lag):
-    unlimited = np.array([np.inf])
-    space = JointSpace(("a",), ("continuous",), -unlimited, unlimited, unlimited, unlimited)
-    trajectory = Trajectory(("a",), [Point(1.0, [3.1 * np.sign(-lag)])], space)
+    trajectory = Trajectory(("a",), [Point(1.0, [3.1 * np.sign(-lag)])], unbounded("continuous"))
     desired = rest(np.zeros(1))
     moment = SimpleNamespace(time=0.0, q=np.array([lag]), desired=desired.rows())
     plan_start(trajectory, moment, SimpleNamespace(start_tolerance=10.0, stop_time=0.25))
@@ -260,10 +264,8 @@ def test_start_delay(start, stamp, now, delay):
 
 
 def test_a_goal_that_is_moved_by_whole_turns_is_told():
-    unlimited = np.full(2, np.inf)
-    kinds = ("continuous", "revolute")
-    space = JointSpace(("a", "b"), kinds, -unlimited, unlimited, unlimited, unlimited)
-    trajectory = Trajectory(("a", "b"), [Point(5.0, (160.0, 160.0))], space)
+    space = unbounded("continuous", "revolute")
+    trajectory = Trajectory(space.names, [Point(5.0, (160.0, 160.0))], space)
     assert trajectory.shorter_ways() == ""
     trajectory.turn_towards(5.0, np.zeros(2))
     assert trajectory.shorter_ways() == "'a' goes to 2.92 instead of 160, 25 whole turns nearer"
@@ -272,8 +274,7 @@ def test_a_goal_that_is_moved_by_whole_turns_is_told():
 # Splines through points that have positions alone.
 
 
-FREE = np.full(2, np.inf)
-FREE_SPACE = JointSpace(("a", "b"), ("revolute",) * 2, -FREE, FREE, FREE, FREE)
+FREE_SPACE = unbounded("revolute", "revolute")
 
 
 def random_points(count: int) -> tuple[Floats, Floats]:
