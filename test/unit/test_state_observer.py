@@ -466,18 +466,6 @@ def gain(source: Source, velocity: float) -> bool:
     return source.observer.last[0] == ACCEPTED
 
 
-def repeats_for(source: Source, duration: float) -> bool:
-    """Whether the position of a joint that stops between two states is used when it has repeated
-    for so long, however far its prediction has gone.
-    """
-    source.dt = 0.001
-    source.give(Q + 1e-6)
-    q = source.move(np.array([1.5, 0.0]), 60) - 0.001 * np.array([1.5, 0.0])
-    for _ in range(round(duration / 0.001)):
-        source.give(q)
-    return source.observer.ages()[0, 0] == 0.0
-
-
 def creeps(source: Source, velocity: float) -> bool:
     """Whether a velocity that the positions do not show is used for good."""
     source.dt = 0.001
@@ -528,7 +516,13 @@ def test_what_is_just_within_a_bound_is_used_and_just_beyond_is_not(bound):
 
 @pytest.mark.parametrize(("duration", "is_used"), [(0.024, False), (0.027, True)])
 def test_a_position_that_repeats_for_longer_than_hardware_takes_has_stopped(duration, is_used):
-    assert repeats_for(Source(), duration) == is_used
+    """Of a joint that stops between two states, however far its prediction has gone."""
+    source = Source(0.001)
+    source.give(Q + 1e-6)
+    q = source.move(np.array([1.5, 0.0]), 60) - 0.001 * np.array([1.5, 0.0])
+    for _ in range(round(duration / 0.001)):
+        source.give(q)
+    assert (source.observer.ages()[0, 0] == 0.0) == is_used
 
 
 @pytest.mark.parametrize("step", [1e-4, 1e-3, 0.004])
