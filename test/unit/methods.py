@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from each import each
 from random_trees import as_tree, random_tree
 
 from featherstone_ros import Model, Simulator
@@ -84,6 +85,11 @@ def positions(model, random, *batch):
     if model.floating:
         q[..., 3:7] /= np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True)
     return q
+
+
+def random_state(model, random, speed=1.0):
+    """Return q as above, and qd."""
+    return positions(model, random), random.uniform(-speed, speed, model.nv)
 
 
 def parts(result):
@@ -178,6 +184,11 @@ OF_MODELS = {
 }
 WITH_WRENCHES = {name: method for name, method in METHODS.items() if method.wrenches}
 WITH_OUT = {name: method for name, method in METHODS.items() if method.out}
+ALL = CALLS | OF_MODELS
+every_call = each("method", ALL)
+method_with_wrenches = each("method", WITH_WRENCHES)
+method_with_out = each("method", WITH_OUT)
+TIP = MODELS["tree"].link_names[-1]
 
 
 def read_only(x):

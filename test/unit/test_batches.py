@@ -11,15 +11,18 @@ from at_work import interrupted, is_refused, repeated
 from comparison import assert_equal_to_rounding
 from each import each
 from methods import (
+    ALL,
     CALLS,
     INTEGRATORS,
     METHODS,
     MODELS,
-    OF_MODELS,
     POSITIONS,
+    TIP,
     TREE,
     WITH_OUT,
-    WITH_WRENCHES,
+    every_call,
+    method_with_out,
+    method_with_wrenches,
     parts,
 )
 from random_trees import random_tree
@@ -36,13 +39,7 @@ SIZES = (0, 1, lanes - 1, lanes, lanes + 1, 2 * lanes)  # about whole registers
 LARGE = 200 * MANY  # takes longer than it takes to look into another thread
 LONG = 100  # [s], reached only when a test fails
 
-ALL = CALLS | OF_MODELS
-every_method = each("method", ALL)
-method_with_wrenches = each("method", WITH_WRENCHES)
-method_with_out = each("method", WITH_OUT)
 same = np.testing.assert_array_equal
-TIP = MODELS["tree"].link_names[-1]
-
 
 ROBOTS = MODELS | {
     "floating with mimic": Model.from_urdf(random_tree(12, 7, mimic=0.4), base="floating"),
@@ -70,7 +67,7 @@ def wrenches(size):
 # Rows --------------------------------------------------------------------------------------------
 
 
-@every_method
+@every_call
 def test_row_agrees_with_the_single_call(dynamics, method):
     row = ALL[method]
     given, f_ext = row.states(dynamics, MANY), wrenches(MANY)
@@ -85,7 +82,7 @@ def test_row_agrees_with_the_single_call(dynamics, method):
             assert_equal_to_rounding(batch[k], single, scale, tolerance=1e-12)
 
 
-@every_method
+@every_call
 def test_row_is_the_same_in_a_batch_of_any_size_and_at_any_place(dynamics, method):
     given = ALL[method].states(dynamics, MANY)
     whole = ALL[method](dynamics, *given)
@@ -100,7 +97,7 @@ TURNED = 1e3  # also as a velocity or a torque, from which no integrator of a fi
 FAR = (1e5, 1e6, 1e9, 1e15)  # a joint that turns may well be there
 
 
-@every_method
+@every_call
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_odd_number_stays_in_its_row(model, method):
     """What is no number, or infinite, spreads there to what depends on it alone."""

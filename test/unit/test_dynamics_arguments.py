@@ -13,13 +13,16 @@ from at_work import is_refused, repeated
 from each import each
 from memory import growth
 from methods import (
+    ALL,
     CALLS,
     INTEGRATORS,
     METHODS,
     MODELS,
     OF_MODELS,
-    WITH_OUT,
-    WITH_WRENCHES,
+    TIP,
+    every_call,
+    method_with_out,
+    method_with_wrenches,
     parts,
     read_only,
 )
@@ -36,12 +39,7 @@ from featherstone_ros import (
 )
 
 every_method = each("method", METHODS)
-ALL = CALLS | OF_MODELS
-every_call = each("method", ALL)
-method_with_wrenches = each("method", WITH_WRENCHES)
-method_with_out = each("method", WITH_OUT)
 same = np.testing.assert_array_equal
-TIP = MODELS["tree"].link_names[-1]
 NAMES = "link0, link1, link2, "
 
 

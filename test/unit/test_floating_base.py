@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from methods import random_state
 from random_trees import random_tree
 from refusals import refusals
 from urdf_text import link, robot
@@ -27,14 +28,6 @@ TREES = {
     "arm": Model.from_file(ARM, base="floating"),
     "no joints": Model.from_urdf(TREE, joints=(), base="floating"),
 }
-
-
-def random_state(model, random, speed=1.0):
-    """Return q and qd, the base turned anyhow."""
-    q = random.uniform(-1, 1, model.nq)
-    q[3:7] = random.normal(size=4)
-    q[3:7] /= np.linalg.norm(q[3:7])
-    return q, random.uniform(-speed, speed, model.nv)
 
 
 @pytest.fixture(params=TREES.values(), ids=TREES)

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from methods import INTEGRATORS, random_state
 from random_trees import random_tree
 from refusals import refusals
 from test_dynamics_arguments import on_the_axis
@@ -14,7 +15,6 @@ from test_dynamics_arguments import on_the_axis
 from featherstone_ros import Dynamics, Model, Simulator, UnknownNameError
 from featherstone_ros.model.robots import robot_file
 
-INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 FRICTIONLESS = {"damping": 0, "friction": 0}
 ONES = np.ones((4, 2))  # arguments of hybrid dynamics of two joints
 PANDA = Model.from_file(robot_file("panda"))
@@ -49,13 +49,6 @@ def model(request):
 
 def motions(model):
     return {model.joint_names[-1]: turn, model.joint_names[0]: swing}
-
-
-def random_state(model, random):
-    q = model.neutral + random.uniform(-1, 1, model.nq)
-    if model.floating:
-        q[3:7] /= np.linalg.norm(q[3:7])
-    return q, random.uniform(-1, 1, model.nv)
 
 
 def test_steps_are_those_of_hybrid_dynamics_by_hand(model):
