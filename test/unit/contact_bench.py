@@ -28,6 +28,8 @@ from featherstone_ros.simulation.twin import drive_gains
 STEP = 2e-3  # [s] of the simulation, and between joint states
 ARMATURE = 1.0  # [kg m^2, kg], of geared drives
 DELAY = 0.01  # [s] from a wrench to the motion: the sensor's
+FORCE = 20.0  # [N] on the plane
+ALONG = {"x": 1, "y": 0, "z": 0}  # by the plane's normal: axis along which the hand slides on it
 STILL = 1e-3  # [m/s] below which friction of the plane is viscous
 
 
@@ -193,3 +195,22 @@ class ContactBench:
             self.heights.append(float(self.normal @ pose[:3, 3]))
             self.desired.append(goal[0].copy())
         return self
+
+
+def wanted(bench: ContactBench, force: float = FORCE) -> Floats:
+    """Return the wrench that presses on the plane with a force."""
+    return np.concatenate([-force * bench.normal, np.zeros(3)])
+
+
+def press(
+    bench: ContactBench, duration: float, along: float = 0.0, force: float = FORCE
+) -> Floats:
+    """Press, and lead the target along the plane with a speed [m/s]; return the force meanwhile."""
+    begin, axis = len(bench.forces), ALONG["xyz"[np.abs(bench.normal).argmax()]]
+    for _ in range(round(duration / 0.1)):
+        bench.target[axis, 3] += 0.1 * along
+        bench.controller.set_target(
+            bench.now, pose=bench.target if along else None, wrench=wanted(bench, force)
+        )
+        bench.run(0.1)
+    return np.array(bench.forces[begin:])

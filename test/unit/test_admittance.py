@@ -6,7 +6,7 @@ from itertools import product
 import cdr_messages
 import numpy as np
 import pytest
-from contact_bench import HOME, MODEL, STEP, TIP, ContactBench, moved, settings
+from contact_bench import FORCE, HOME, MODEL, STEP, TIP, ContactBench, moved, press, settings
 from control_arm import space
 from control_loop import ROS_TIME, WRENCHES, LoopBench
 from studies import few_or_all
@@ -80,14 +80,11 @@ def test_contact_neither_chatters_nor_overshoots(stiffness):
         shaped_inertia=[6.0] * 3 + [0.05] * 3,
     )
     bench.stiffness, bench.height = stiffness, bench.pose[2, 3] - 0.02
-    for _ in range(60):
-        bench.controller.set_target(bench.now, wrench=[0, 0, -20, 0, 0, 0])
-        bench.run(0.1)
-    force = np.array(bench.forces)
+    force = press(bench, 6.0)
     touched = int(np.argmax(force > 0.0))
     assert force[touched:].min() > 0.0  # it does not lose contact again
-    assert force.max() < 1.2 * 20.0
-    np.testing.assert_allclose(force[-200:], 20.0, rtol=0.01)
+    assert force.max() < 1.2 * FORCE
+    np.testing.assert_allclose(force[-200:], FORCE, rtol=0.01)
 
 
 @pytest.mark.parametrize("delay", [0.005, 0.02])
@@ -106,10 +103,7 @@ def test_edge_of_stability_is_where_it_is_said_to_be(delay):
     for share, is_stable in ((0.6, True), (1.6, False)):
         bench = ContactBench(bench_settings, delay)
         bench.stiffness, bench.height = share * edge, bench.pose[2, 3] - 0.001
-        for _ in range(20):
-            bench.controller.set_target(bench.now, wrench=[0, 0, -20, 0, 0, 0])
-            bench.run(0.1)
-        force = np.array(bench.forces[-300:])
+        force = press(bench, 2.0)[-300:]
         assert (np.ptp(force) < 1.0) == is_stable, (share, np.ptp(force))
 
 

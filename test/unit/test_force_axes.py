@@ -5,7 +5,17 @@ from itertools import cycle, pairwise, product
 import numpy as np
 import pytest
 import urdf_text
-from contact_bench import HOME, MODEL, STEP, Arm, ContactBench, settings
+from contact_bench import (
+    FORCE,
+    HOME,
+    MODEL,
+    STEP,
+    Arm,
+    ContactBench,
+    press,
+    settings,
+    wanted,
+)
 from control_arm import with_changes
 from example_robots import example_robot
 from refusals import refusals
@@ -16,11 +26,9 @@ from featherstone_ros.control.cartesian_impedance import CartesianSettings, prep
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 
-FORCE = 20.0  # [N]
 COULOMB = np.array([0.273, 0.436, 0.320, 0.640, 0.420, 0.152, 0.282])  # [N m] of a Panda
 MODES = (Mode.CARTESIAN_IMPEDANCE, Mode.ADMITTANCE)
 NORMALS = {"x": [-1.0, 0.0, 0.0], "y": [0.0, -1.0, 0.0], "z": [0.0, 0.0, 1.0]}  # of planes
-ALONG = {"x": 1, "y": 0, "z": 0}  # axis along which the hand slides on them
 RUBS = 0.2  # coefficient of friction of the plane
 
 
@@ -41,23 +49,6 @@ def pressing(mode, gap=0.01, stiffness=1e4, sensor=True, friction=0.0, axis="z",
     bench.run(0.3)
     bench.forces.clear()
     return bench
-
-
-def wanted(bench, force=FORCE):
-    """Return the wrench that presses on the plane with a force."""
-    return np.concatenate([-force * bench.normal, np.zeros(3)])
-
-
-def press(bench, duration, along=0.0, force=FORCE):
-    """Press, and lead the target along the plane with a speed [m/s]; return the force meanwhile."""
-    begin, axis = len(bench.forces), ALONG["xyz"[np.abs(bench.normal).argmax()]]
-    for _ in range(round(duration / 0.1)):
-        bench.target[axis, 3] += 0.1 * along
-        bench.controller.set_target(
-            bench.now, pose=bench.target if along else None, wrench=wanted(bench, force)
-        )
-        bench.run(0.1)
-    return np.array(bench.forces[begin:])
 
 
 @pytest.mark.parametrize(
