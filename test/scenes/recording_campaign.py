@@ -312,22 +312,38 @@ class Spoiled:
     turned: float = 0.0
 
 
+Spoil = Callable[[Case], Spoiled]
+
+
 def joint_of(case: Case, count: int = 1) -> list[int]:
     """Return joints that are at fault."""
     return case.random("joint").permutation(case.model.n)[:count].tolist()
 
 
-def scaled(factor: float, *words: str) -> Callable[[Case], Spoiled]:
-    """Return what multiplies one joint's effort."""
+def of_one(fields: str, change: Callable[[np.ndarray], np.ndarray], *words: str) -> Spoil:
+    """Return what changes fields of one joint, and is named so."""
 
     def spoil(case: Case) -> Spoiled:
         (k,) = joint_of(case)
-        recording, name = sound(case), case.model.joint_names[k]
-        effort = recording.effort * np.where(np.arange(case.model.n) == k, factor, 1.0)
+        its, name = sound(case), case.model.joint_names[k]
+        changed = {f: np.copy(x) for f in fields.split() if (x := getattr(its, f)) is not None}
+        for values in changed.values():
+            values[:, k] = change(values[:, k])
         names = tuple(word.format(name) for word in words)
-        return Spoiled(replace(recording, effort=effort), names, name)
+        return Spoiled(replace(its, **changed), names, name)
 
     return spoil
+
+
+def scaled(factor: float) -> Spoil:
+    """Return what multiplies one joint's effort."""
+    words = "{}: its effort is ", "{}: measured torque is", "{}="
+    return of_one("effort", lambda x: factor * x, *words)
+
+
+def clipped(effort: np.ndarray) -> np.ndarray:
+    top = 0.9 * np.abs(effort).max()
+    return np.clip(effort, -top, top)
 
 
 def in_amperes(case: Case) -> Spoiled:
@@ -335,15 +351,7 @@ def in_amperes(case: Case) -> Spoiled:
     return Spoiled(recording, ("of possible links", "Efforts are another unit", "measured torque"))
 
 
-def clipped(case: Case) -> Spoiled:
-    (k,) = joint_of(case)
-    effort, name = sound(case).effort.copy(), case.model.joint_names[k]
-    top = 0.9 * np.abs(effort[:, k]).max()
-    effort[:, k] = np.clip(effort[:, k], -top, top)
-    return Spoiled(replace(sound(case), effort=effort), (f"{name}: its effort is clipped",), name)
-
-
-def late(delay: float) -> Callable[[Case], Spoiled]:
+def late(delay: float) -> Spoil:
     """Return what makes efforts late [s]."""
 
     def spoil(case: Case) -> Spoiled:
@@ -356,17 +364,9 @@ def late(delay: float) -> Callable[[Case], Spoiled]:
     return spoil
 
 
-def encoder_off(offset: float) -> Callable[[Case], Spoiled]:
+def encoder_off(offset: float) -> Spoil:
     """Return what turns an encoder's zero [rad or m]."""
-
-    def spoil(case: Case) -> Spoiled:
-        (k,) = joint_of(case)
-        position, name = sound(case).position.copy(), case.model.joint_names[k]
-        position[:, k] += offset
-        words = (f"{name}: its encoder is off",)
-        return Spoiled(replace(sound(case), position=position), words, name)
-
-    return spoil
+    return of_one("position", lambda x: x + offset, "{}: its encoder is off")
 
 
 def swapped(case: Case) -> Spoiled:
@@ -377,16 +377,7 @@ def swapped(case: Case) -> Spoiled:
     return Spoiled(replace(sound(case), effort=effort), words, names[0])
 
 
-def mirrored(case: Case) -> Spoiled:
-    (k,) = joint_of(case)
-    sign, its = np.where(np.arange(case.model.n) == k, -1.0, 1.0), sound(case)
-    name = case.model.joint_names[k]
-    velocity = None if its.velocity is None else sign * its.velocity
-    recording = replace(its, position=sign * its.position, velocity=velocity)
-    return Spoiled(recording, (f"{name}: its position and velocity seem",), name)
-
-
-def tilted(degrees: float) -> Callable[[Case], Spoiled]:
+def tilted(degrees: float) -> Spoil:
     """Return what mounts the arm otherwise."""
 
     def spoil(case: Case) -> Spoiled:
@@ -427,19 +418,19 @@ def weightless(case: Case) -> Spoiled:
     return Spoiled(recording, ("The torque is explained better without gravity",))
 
 
-FAULTS: dict[str, Callable[[Case], Spoiled]] = {
-    "sign": scaled(-1.0, "{}: its effort has the opposite sign"),
-    "gain 1.6": scaled(1.6, "{}: its effort is ", "{}: measured torque is", "{}="),
-    "gain 0.09": scaled(0.09, "{}: its effort is ", "{}: measured torque is", "{}="),
+FAULTS: dict[str, Spoil] = {
+    "sign": of_one("effort", np.negative, "{}: its effort has the opposite sign"),
+    "gain 1.6": scaled(1.6),
+    "gain 0.09": scaled(0.09),
     "amperes": in_amperes,
-    "clipped": clipped,
+    "clipped": of_one("effort", clipped, "{}: its effort is clipped"),
     "5 ms": late(0.005),
     "20 ms": late(0.02),
     "40 ms": late(0.04),
     "encoder .1": encoder_off(0.1),
     "encoder .3": encoder_off(0.3),
     "swapped": swapped,
-    "mirrored": mirrored,
+    "mirrored": of_one("position velocity", np.negative, "{}: its position and velocity seem"),
     "tilt 2": tilted(2.0),
     "tilt 10": tilted(10.0),
     "tilt 45": tilted(45.0),

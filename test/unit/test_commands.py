@@ -119,6 +119,7 @@ test_what_cannot_be_done_is_refused = refused_commands(
     ("run bad.urdf", 1, "/bad.urdf: joint 'mount': type is 'welded', expected one of"),
     ("demo --robot bad.urdf", 1, "/bad.urdf: joint 'mount': type is 'welded', expected"),
     ("demo --robot fixed.urdf", 1, "robot 'test' has no joint that moves: nothing to drive"),
+    ("inspect nowhere.urdf", 1, "nowhere.urdf"),
     ("demonstrate", 2, "demo"),
     (
         "inspect panda --findigs",

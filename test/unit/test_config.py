@@ -113,11 +113,6 @@ def test_parameters_cover_every_joint_and_no_other(name):
             assert named == joints, (node, group)
 
 
-def test_initial_positions_are_within_the_limits(model):
-    robot = load(model.name)
-    assert np.all(robot.start > model.lower) and np.all(robot.start < model.upper)
-
-
 def test_panda_friction_in_urdf_and_parameters_is_the_same():
     robot = load("panda")
     model = robot.model

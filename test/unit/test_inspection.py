@@ -440,31 +440,24 @@ def inspect(tmp_path, tool):
     return run
 
 
-def test_sound_arm_passes(inspect, tool):
-    tool("inspect", "nowhere.urdf", status=1)
-    output = inspect(swing())
-    for word in ("Nothing found", "arm", "shoulder", "revolute", "0.02", "0.03", "0.04"):
-        assert word in output
+SAID = [  # of which robot, with which options, the status, and what is said
+    (swing(), "", 0,
+     ("Nothing found", "arm", "shoulder", "revolute", "0.02", "0.03", "0.04")),
+    (swing(effort=0), "", 0,
+     ("warning", 'has effort="0"', "joint 'shoulder'", "cannot be driven", "1 warning.")),
+    (swing(inertia=(0, 0, 0)), "--findings", 1, ("link 'arm'",)),
+    (swing(inertia=(1, 1, -3)), "--findings", 1, ("link 'arm'", "not positive definite")),
+    ("<robot", "", 1, ()),
+]  # fmt: skip
 
 
-def test_warning_passes_with_element_rule_and_consequence(inspect):
-    output = inspect(swing(effort=0))
-    for words in (
-        "warning",
-        'has effort="0"',
-        "joint 'shoulder'",
-        "cannot be driven",
-        "1 warning.",
-    ):
-        assert words in output
-
-
-def test_error_is_exit_status_1(inspect):
-    output = inspect(swing(inertia=(0, 0, 0)), "--findings", status=1)
-    assert "link 'arm'" in output and "centre of mass\n" not in output.out
-    inspect("<robot", status=1)
-    output = inspect(swing(inertia=(1, 1, -3)), "--findings", status=1)
-    assert "link 'arm'" in output and "not positive definite" in output
+@pytest.mark.parametrize(("text", "option", "status", "words"), SAID)
+def test_verdict_is_the_status_and_names_element_rule_and_consequence(
+    text, option, status, words, inspect
+):
+    output = inspect(text, *option.split(), status=status)
+    assert all(word in output for word in words)
+    assert not option or "centre of mass\n" not in output.out
 
 
 def test_robot_that_floats_is_inspected_by_the_joints_that_move(inspect):

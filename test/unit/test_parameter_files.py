@@ -236,15 +236,6 @@ def test_a_file_beyond_the_size_is_not_read(tmp_path, monkeypatch):
         read_yaml(path)
 
 
-@pytest.mark.parametrize(
-    "time", [".inf", "-.inf", ".nan", "1.0e+300", "2147483648", "{sec: 1.0e+10}"]
-)
-def test_a_time_that_no_message_can_hold_is_refused(time):
-    text = f"joint_names: [a]\npoints: [{{positions: [1.0], time_from_start: {time}}}]"
-    with pytest.raises(FeatherstoneError, match=r"time_from_start is .*fewer than 2"):
-        parse(text, "here")
-
-
 def test_unknown_names_of_any_number_and_length_make_a_short_message(tmp_path, monkeypatch):
     explained = []
 

@@ -148,8 +148,8 @@ def reading(rotation, mass=MASS, com=COM):
     return BIAS + np.concatenate([force, np.cross(com, force)])
 
 
-def weight_of(turns, noise=0.0):
-    weight, random = ToolWeight(), np.random.default_rng(0)
+def weight_of(turns, noise=0.0, random=None):
+    weight, random = ToolWeight(), random or np.random.default_rng(0)
     for turn in turns:
         size = noise * np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])
         zero = reading(turn.as_matrix()) + size * random.normal(size=6)
@@ -170,11 +170,7 @@ def test_the_deviation_is_that_of_many_tries():
     random, errors, deviations = np.random.default_rng(1), [], []
     turns = Rotation.random(5, random_state=3)
     for _ in range(300):
-        weight = ToolWeight()
-        for turn in turns.as_matrix():
-            noise = 0.2 * np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])
-            weight.add(reading(turn) + noise * random.normal(size=6), turn.T @ G)
-        tool = weight.find()
+        tool = weight_of(turns, 0.2, random).find()
         errors.append(tool.mass - MASS)
         deviations.append(tool.deviation)
     assert np.mean(deviations) == pytest.approx(np.std(errors), rel=0.15)

@@ -15,15 +15,14 @@ from test_twin_floating_base import BOAT, FRICTIONLESS, momentum
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, OUTPUTS
 from featherstone_ros.message_faults import refusal
-from featherstone_ros.model.drives import Drives
 from featherstone_ros.simulation import SimulatorSettings, Twin
 
 SHOULDER, ELBOW = len(INPUTS), len(INPUTS) + 1  # inputs of their own
 STOPPING_TIME = 0.1  # [s] of a brake
 
 
-def make(own=(("shoulder",), ("elbow",)), **settings) -> Twin:
-    model = fr.Model.from_urdf(ARM)
+def make(own=(("shoulder",), ("elbow",)), model=None, **settings) -> Twin:
+    model = model or fr.Model.from_urdf(ARM)
     settings = with_drives(model, **{"initial_positions": START, **settings})
     return Twin(model, SimulatorSettings(**settings), own_commands=own)
 
@@ -120,12 +119,7 @@ def test_drives_follow_positions_beside_an_arm_on_its_brakes():
 
 def test_brakes_of_one_joint_leave_the_momentum_of_a_floating_base():
     boat = fr.Model.from_urdf(BOAT, gravity=(0, 0, 0), base="floating")
-    drives = Drives.of_model(boat, **FRICTIONLESS)
-    twin = Twin(
-        boat,
-        SimulatorSettings(initial_positions=START, integrator="rk4", drives=drives),
-        own_commands=[["shoulder"], ["elbow"]],
-    )
+    twin = make(model=boat, integrator="rk4", **FRICTIONLESS)
     assert twin.base_is_held
     command(twin, ELBOW, [0.5])
     assert not twin.base_is_held

@@ -8,7 +8,8 @@ import numpy as np
 
 from featherstone_ros.model import urdf
 
-AXES = ("xx", "yy", "zz", "xy", "xz", "yz")
+MASS, INERTIA = "inertial/mass", "inertial/inertia"
+OF_INERTIA = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
 class Fault(NamedTuple):
@@ -29,32 +30,18 @@ class Fault(NamedTuple):
     suits: Callable[[ET.Element], bool] = lambda element: True
 
 
-def scaled_inertia(factor):
+def scaled(path, factor):
     def edit(link):
-        inertia = link.find("inertial/inertia")
-        for key, value in inertia.items():
-            inertia.set(key, repr(float(value) * factor))
+        its = link.find(path)
+        for key, value in its.items():
+            its.set(key, repr(float(value) * factor))
 
     return edit
 
 
 def with_inertia(*moments):
-    def edit(link):
-        inertia = link.find("inertial/inertia")
-        for axis in AXES:
-            inertia.set(f"i{axis}", "0")
-        for axis, moment in zip(AXES, moments, strict=False):
-            inertia.set(f"i{axis}", repr(moment))
-
-    return edit
-
-
-def scaled_mass(factor):
-    def edit(link):
-        mass = link.find("inertial/mass")
-        mass.set("value", repr(float(mass.get("value")) * factor))
-
-    return edit
+    figures = map(repr, (*moments, *[0.0] * (6 - len(moments))))
+    return attribute(INERTIA, **dict(zip(OF_INERTIA, figures, strict=True)))
 
 
 def moved_centre(link):
@@ -76,9 +63,8 @@ def about_the_origin(link):
     inertia, m, c = link.find("inertial/inertia"), mass(link), centre(link)
     R, _ = urdf.read_origin(link.find("inertial"), "")
     added = R.T @ (m * (c @ c * np.eye(3) - np.outer(c, c))) @ R
-    for axis in AXES:
-        i, j = ("xyz".index(letter) for letter in axis)
-        key = f"i{axis}"
+    for key in OF_INERTIA:
+        i, j = map("xyz".index, key[1:])
         inertia.set(key, repr(float(inertia.get(key, "0")) + float(added[i, j])))
 
 
@@ -138,7 +124,7 @@ def is_revolute(joint):
 def lies_far_out(link):
     """Whether the centre of mass is far from the origin, as links of that inertia go."""
     inertia = link.find("inertial/inertia")
-    gyration2 = max(float(inertia.get(f"i{axis}")) for axis in ("xx", "yy", "zz")) / mass(link)
+    gyration2 = max(float(inertia.get(f"i{axis}{axis}")) for axis in "xyz") / mass(link)
     return float(centre(link) @ centre(link)) > max(0.02**2, 3 * gyration2)
 
 
@@ -148,7 +134,7 @@ FAULTS = {
     "one moment zero": Fault(
         "link", with_inertia(1e-3, 1e-3), ("not-positive-definite", "inertia-too-large"), 0
     ),
-    "negative moments": Fault("link", scaled_inertia(-1.0), ("not-positive-definite",), 1),
+    "negative moments": Fault("link", scaled(INERTIA, -1.0), ("not-positive-definite",), 1),
     "product too large": Fault(
         "link", with_inertia(1e-3, 1e-3, 1e-3, 5e-3), ("not-positive-definite",), 1
     ),
@@ -159,13 +145,13 @@ FAULTS = {
     "centre of mass outside": Fault("link", moved_centre, ("com-outside", "units"), 0),
     "centre of mass in mm": Fault("link", in_mm("inertial"), ("units",), 1, lies_far_out),
     "mass negative": Fault("link", attribute("inertial/mass", value="-1"), ("refused",), 1),
-    "mass in g": Fault("link", scaled_mass(1e3), ("units", "inertia-too-small"), 0),
+    "mass in g": Fault("link", scaled(MASS, 1e3), ("units", "inertia-too-small"), 0),
     "mass and inertia in g": Fault(
-        "link", lambda e: (scaled_mass(1e3)(e), scaled_inertia(1e3)(e)), ("units",), 0
+        "link", lambda e: (scaled(MASS, 1e3)(e), scaled(INERTIA, 1e3)(e)), ("units",), 0
     ),
-    "inertia in kg mm^2": Fault("link", scaled_inertia(1e6), ("units",), 1),
-    "inertia in g mm^2": Fault("link", scaled_inertia(1e9), ("units",), 1),
-    "inertia a thousandth": Fault("link", scaled_inertia(1e-3), ("inertia-too-small",), 0),
+    "inertia in kg mm^2": Fault("link", scaled(INERTIA, 1e6), ("units",), 1),
+    "inertia in g mm^2": Fault("link", scaled(INERTIA, 1e9), ("units",), 1),
+    "inertia a thousandth": Fault("link", scaled(INERTIA, 1e-3), ("inertia-too-small",), 0),
     "effort 0": Fault("joint", attribute("limit", effort="0"), ("effort-zero",), 0, is_revolute),
     "velocity 0": Fault(
         "joint", attribute("limit", velocity="0"), ("velocity-zero",), 0, is_revolute
