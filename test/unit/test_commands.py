@@ -258,17 +258,14 @@ def test_a_reader_who_has_seen_enough_ends_a_command_without_a_traceback(tmp_pat
     assert "Traceback" not in complaint and "Broken pipe" not in complaint
 
 
-def test_ctrl_c_while_the_commands_are_imported_ends_the_program(monkeypatch, tool):
-    monkeypatch.setattr(cli, "_parser", lambda _: signal.raise_signal(signal.SIGINT))
-    assert tool(status=130).err == "interrupted\n"
-
-
 @pytest.mark.parametrize(
-    ("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
-)
-def test_signal_ends_a_command(signum, status, monkeypatch, tool):
+    ("meanwhile", "signum", "status"),
+    [("cli._parser", signal.SIGINT, 130),  # while the commands are imported
+     ("inspect.run", signal.SIGINT, 130), ("inspect.run", signal.SIGTERM, 143)],
+)  # fmt: skip
+def test_signal_ends_a_command(meanwhile, signum, status, monkeypatch, tool):
     monkeypatch.setattr(
-        "featherstone_ros.tools.inspect.run", lambda *_: signal.raise_signal(signum)
+        f"featherstone_ros.tools.{meanwhile}", lambda *_: signal.raise_signal(signum)
     )
     assert tool("inspect", "ur5e", status=status).err == "interrupted\n"
 

@@ -1,5 +1,6 @@
 """The steps of an evaluation one by one, on signals whose truth is known."""
 
+import re
 from dataclasses import replace
 
 import bag_writer
@@ -332,28 +333,22 @@ def states(effort, time=None):
     return JointStates("/joint_states", NAMES, stamp, stamp, q, qd, effort)
 
 
-def test_states_that_were_lost_are_counted_by_their_stamps():
-    """Of 100 a second more than half are not there, as of a recorder on a busy machine."""
-    kept = np.random.default_rng(0).random(2000) < 0.4
-    line = usage(recording(np.arange(2000)[kept] * 0.01), CUT_OFF)
-    assert "joint states are not there, as their stamps say" in line
-    assert "not there" not in usage(recording(np.arange(1000) * 0.01), CUT_OFF)
+KEPT = np.random.default_rng(0).random(2000) < 0.4
+PAUSES = 0.01 * np.arange(1250) + np.repeat(np.arange(1, 6) * 2.5, 250)
+TIMES = {  # of states, and what is said of them
+    "a busy machine": (0.01 * np.arange(2000)[KEPT], ".*states are not there, as their stamps say"),
+    "whole": (0.01 * np.arange(1000),
+              "9.99 of 9.99 s used, 1000 of 1000 joint states of /joint_states. Nothing dropped$"),
+    "only the last is long enough": (
+        np.append(PAUSES, 26.0 + 0.01 * np.arange(320)),
+        "Only 3.19 of 26.7 s used, 320 of 1570 joint states.*"
+        "5 stretches between pauses, together 12.5 s, dropped: shorter than the 3 s"),
+}  # fmt: skip
 
 
-def test_a_whole_recording_drops_nothing():
-    line = usage(recording(np.arange(1000) * 0.01), CUT_OFF)
-    assert (
-        line == "9.99 of 9.99 s used, 1000 of 1000 joint states of /joint_states. Nothing dropped"
-    )
-
-
-def test_stretches_that_are_too_short_are_told():
-    """Five gaps, and only the last stretch is as long as the filter needs."""
-    ends = np.repeat(np.arange(1, 6) * 2.5, 250)
-    time = np.append(np.arange(1250) * 0.01 + ends, 26.0 + np.arange(320) * 0.01)
-    line = usage(recording(time), CUT_OFF)
-    assert line.startswith("Only 3.19 of 26.7 s used, 320 of 1570 joint states")
-    assert "5 stretches between pauses, together 12.5 s, dropped: shorter than the 3 s" in line
+@pytest.mark.parametrize(("time", "told"), TIMES.values(), ids=TIMES)
+def test_states_that_are_lost_or_dropped_are_counted(time, told):
+    assert re.match(told, usage(recording(time), CUT_OFF))
 
 
 @pytest.mark.parametrize(("rows", "told"), [([5], "1 state"), ([5, 7], "2 states")])
