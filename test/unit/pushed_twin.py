@@ -3,11 +3,13 @@
 import numpy as np
 import urdf_text
 from cdr_messages import joint_state, wrench_stamped
+from drive_settings import with_drives
 from numpy.typing import ArrayLike
 
+import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS
 from featherstone_ros.message_faults import refusal
-from featherstone_ros.simulation import Twin
+from featherstone_ros.simulation import SimulatorSettings, Twin
 
 LIMIT = '<limit lower="{}" upper="{}" velocity="5" effort="{}"/>'
 ARM = urdf_text.robot(
@@ -24,6 +26,11 @@ ARM = urdf_text.robot(
     urdf_text.joint("flange", "lower", "tool", "fixed", xyz="0 0 -0.4"),
 )
 START = np.array([0.4, 0.7])
+
+
+def make(model: fr.Model, own_commands=(), **settings) -> Twin:
+    settings = with_drives(model, **{"initial_positions": START, **settings})
+    return Twin(model, SimulatorSettings(**settings), own_commands=own_commands)
 
 
 def send(twin: Twin, topic: str, message: bytes, now: float = 0.0) -> None:

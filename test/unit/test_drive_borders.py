@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD
 from control_loop import LoopBench
-from drive_settings import with_drives
 from numpy.testing import assert_allclose
-from pushed_twin import ARM, START, follow
+from pushed_twin import ARM, START, follow, make
 from studies import few_or_all
 
 import featherstone_ros as fr
@@ -17,7 +16,6 @@ from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import COMMANDS, EFFORTS, DriveUnits
-from featherstone_ros.simulation import SimulatorSettings, Twin
 
 STILL = np.zeros(2)
 SERVO = {"stiffness": [100.0, 60.0], "damping": [3.0, 2.0]}
@@ -208,11 +206,6 @@ def model():
     return fr.Model.from_urdf(ARM)
 
 
-def make(model, units, **settings):
-    given = with_drives(model, initial_positions=START, units=units, **settings)
-    return Twin(model, SimulatorSettings(**given))
-
-
 @pytest.mark.parametrize("seed", few_or_all(range(4), range(12)))
 def test_drives_of_the_twin_are_the_law_of_python(model, seed):
     """In small steps, against the simulator with that law around it."""
@@ -220,7 +213,7 @@ def test_drives_of_the_twin_are_the_law_of_python(model, seed):
     units = random_drives(random, model.joint_names, effort="torque")
     armature = random.uniform(0.05, 0.2, 2)
     settings = {"rate": 100.0, "time_step": 1e-5, "saturate_effort": False, "armature": armature}
-    twin = make(model, units, **settings)
+    twin = make(model, units=units, **settings)
     torque = random.uniform(-3.0, 3.0, 2)
     told = units.commands(torque, START, STILL)
     told = np.where(units.commanded_by("position"), START + 0.002, told)
@@ -243,15 +236,15 @@ def test_efforts_of_the_twin_are_in_the_drives_units(model, effort):
     units = DriveUnits(
         model.joint_names, effort=effort, torque_constant=0.1, gear_ratio=50.0, rated_effort=20.0
     )
-    twin = make(model, units)  # its brakes are on
+    twin = make(model, units=units)  # its brakes are on
     held = fr.Dynamics(model).gravity(START)
     assert_allclose(units.measured_torque(twin.effort, held), held, atol=1e-9)
-    assert_allclose(make(model, None).effort, held, atol=1e-9)
+    assert_allclose(make(model, units=None).effort, held, atol=1e-9)
 
 
 def test_a_servo_told_nothing_stays_where_it_begins(model):
     units = DriveUnits(model.joint_names, "position", stiffness=2000.0, damping=50.0)
-    twin = make(model, units, hold_until_command=False)
+    twin = make(model, units=units, hold_until_command=False)
     for _ in range(500):
         twin.advance(0.0)
     sag = fr.Dynamics(model).gravity(twin.q) / 2000.0
@@ -266,7 +259,7 @@ def test_drives_take_by_name_what_they_are_told(model):
         damping=20.0,
         torque_constant=0.5,
     )
-    by_name, by_array = make(model, units), make(model, units)
+    by_name, by_array = make(model, units=units), make(model, units=units)
     follow(by_name, START + 0.1, effort=[7.0, 3.0])
     by_array.command([START[0] + 0.1, 3.0], 0.0)
     for twin in (by_name, by_array):
@@ -280,7 +273,7 @@ def test_drives_take_by_name_what_they_are_told(model):
 
 def test_units_are_part_of_the_settings(model):
     units = DriveUnits(model.joint_names, "current", torque_constant=0.5)
-    twin = make(model, units)
+    twin = make(model, units=units)
     twin.command([1.0, 1.0], 0.0)
     twin.use(replace(twin.settings, saturate_effort=False), 0.0)
     twin.advance(0.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from drive_settings import with_drives
 from example_robots import EMPTY, MASSLESS_JOINTS, ROBOTS, UNLIKE_ROBOTS
-from pushed_twin import ARM, START, apply_wrench, follow, set_state
+from pushed_twin import ARM, START, apply_wrench, follow, make, set_state
 from studies import few_or_all
 
 import featherstone_ros as fr
@@ -25,11 +25,6 @@ UNSTABLE = {  # explicit damping with a time step far beyond its stability
 @pytest.fixture(scope="module")
 def model() -> fr.Model:
     return fr.Model.from_urdf(ARM)
-
-
-def make(model: fr.Model, **settings) -> Twin:
-    settings = {"initial_positions": START, **settings}
-    return Twin(model, SimulatorSettings(**with_drives(model, **settings)))
 
 
 def run(twin: Twin, periods: int, now: float = 0.0) -> None:

@@ -6,9 +6,8 @@ import urdf_text
 from cdr_messages import Writer
 from comparison import assert_equal_to_rounding
 from drive_settings import with_drives
-from pushed_twin import apply_wrench, follow, set_state
+from pushed_twin import ARM, apply_wrench, follow, set_state
 from refusals import refusals
-from test_twin import ARM
 
 import featherstone_ros as fr
 from featherstone_ros import message_templates as templates

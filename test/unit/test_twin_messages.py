@@ -7,7 +7,7 @@ import pytest
 import urdf_text
 from cdr_messages import float64_multi_array, joint_state, wrench_stamped
 from compiled import codec
-from test_twin import ARM, START
+from pushed_twin import ARM, START
 
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, OUTPUTS, RECORDS

@@ -4,12 +4,11 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pushed_twin
 import pytest
-import test_twin
 from cdr_messages import float64_multi_array, joint_state
 from compiled import codec
-from pushed_twin import apply_wrench, set_state
-from test_twin import ARM, START
+from pushed_twin import ARM, START, apply_wrench, set_state
 
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, OUTPUTS
@@ -22,7 +21,7 @@ CATCH_UP = 0.1  # [s] of real time that is made good after a stall
 
 
 def make(**settings) -> Twin:
-    twin = test_twin.make(fr.Model.from_urdf(ARM), **settings)
+    twin = pushed_twin.make(fr.Model.from_urdf(ARM), **settings)
     twin.start(0.0)
     twin.reset(0.0)
     return twin

@@ -4,27 +4,25 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
+import pushed_twin
 import pytest
-from arm_pair import ARMS, PAIRS, ArmPair, Bar
+from arm_pair import ARMS, PAIRS, Bar
 from cdr_messages import float64_multi_array, joint_state
-from drive_settings import with_drives
-from pushed_twin import follow
-from test_twin import ARM, START, run
+from pushed_twin import ARM, START, follow
+from test_twin import run
 from test_twin_floating_base import BOAT, FRICTIONLESS, momentum
 
 import featherstone_ros as fr
 from featherstone_ros._twin import INPUTS, OUTPUTS
 from featherstone_ros.message_faults import refusal
-from featherstone_ros.simulation import SimulatorSettings, Twin
+from featherstone_ros.simulation import Twin
 
 SHOULDER, ELBOW = len(INPUTS), len(INPUTS) + 1  # inputs of their own
 STOPPING_TIME = 0.1  # [s] of a brake
 
 
 def make(own=(("shoulder",), ("elbow",)), model=None, **settings) -> Twin:
-    model = model or fr.Model.from_urdf(ARM)
-    settings = with_drives(model, **{"initial_positions": START, **settings})
-    return Twin(model, SimulatorSettings(**settings), own_commands=own)
+    return pushed_twin.make(model or fr.Model.from_urdf(ARM), own, **settings)
 
 
 def command(twin: Twin, topic: int, effort: list[float], now: float = 0.0) -> int:
@@ -37,20 +35,13 @@ def command(twin: Twin, topic: int, effort: list[float], now: float = 0.0) -> in
 # Nothing is lost on a fixed base.
 
 
-def models(pair: ArmPair) -> tuple[fr.Model, dict[str, fr.Model]]:
-    """Return both arms' model, and that of each."""
-    text, joints = pair.urdf, pair.joints
-    one = {arm: fr.Model.from_urdf(text, joints=names) for arm, names in joints.items()}
-    return fr.Model.from_urdf(text, joints=[j for names in joints.values() for j in names]), one
-
-
 @pytest.mark.parametrize("which", PAIRS)
 def test_what_an_arms_own_model_does_not_know_is_the_others_links(which):
-    _, one = models(PAIRS[which])
+    pair = PAIRS[which]
     for arm, other in (ARMS, ARMS[::-1]):
-        tree, names = one[arm].tree, one[arm].link_names
-        tips = [tree.link_locked[names.index(PAIRS[which].tips[a])] for a in (arm, other)]
-        assert not tips[0] and tips[1] == set(PAIRS[which].joints[other])
+        one = fr.Model.from_urdf(pair.urdf, joints=pair.joints[arm])
+        tips = [one.tree.link_locked[one.link_names.index(pair.tips[a])] for a in (arm, other)]
+        assert not tips[0] and tips[1] == set(pair.joints[other])
 
 
 # Commands and brakes.
