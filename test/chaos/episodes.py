@@ -163,17 +163,9 @@ def _clock(random: np.random.Generator) -> Fault:
     return Fault("ROS time backward", (STATES,), random.uniform(0.1, 1.0), offset=offset)
 
 
-def _process(kind: str, random: np.random.Generator) -> Fault:
-    return Fault(kind, duration=freeze_time(random))
-
-
 def _kill_into_damage(random: np.random.Generator) -> Fault:
     damage = str(random.choice(STATE_DAMAGE))
     return Fault(KILL_INTO_DAMAGE, (STATES,), 0.1, 0.5, damage=damage)
-
-
-def _everything(random: np.random.Generator) -> Fault:
-    return Fault("all at once", BOTH, random.uniform(0.3, 2.0), 0.1, 0.01)
 
 
 # Kind of fault -> what draws one; the seed goes through them in turn.
@@ -197,12 +189,12 @@ KINDS = {
     "burst commands": lambda random: _freeze((COMMANDS,), "burst commands", random),
     "spike, then freeze": _spiked_freeze,
     "ROS time backward": _clock,
-    "stop controller": lambda random: _process("stop controller", random),
-    "stop twin": lambda random: _process("stop twin", random),
-    "kill controller": lambda random: _process("kill controller", random),
-    "kill twin": lambda random: _process("kill twin", random),
+    "stop controller": lambda random: Fault("stop controller", duration=freeze_time(random)),
+    "stop twin": lambda random: Fault("stop twin", duration=freeze_time(random)),
+    "kill controller": lambda random: Fault("kill controller", duration=freeze_time(random)),
+    "kill twin": lambda random: Fault("kill twin", duration=freeze_time(random)),
     KILL_INTO_DAMAGE: _kill_into_damage,
-    "all at once": _everything,
+    "all at once": lambda random: Fault("all at once", BOTH, random.uniform(0.3, 2.0), 0.1, 0.01),
 }
 
 
