@@ -38,6 +38,15 @@ class ImpedanceArm:
     def velocity(self):
         return self.dynamics.link_velocity(self.simulator.q, self.simulator.qd, TIP)
 
+    def move(self, by):
+        """Put the hand elsewhere, by a way and a rotation vector (6,) in base axes."""
+        away = self.pose
+        away[:3, 3] += by[:3]
+        away[:3, :3] = Rotation.from_rotvec(by[3:]).as_matrix() @ away[:3, :3]
+        there = inverse_kinematics(MODEL, TIP, away, HOME)
+        assert there.success
+        self.simulator.reset(there.q)
+
     def run(self, duration, wrench=(0,) * 6):
         """Yield after every step; wrench: of a hand on the tip, base axes."""
         pushed, f_ext = np.any(wrench), None
@@ -84,12 +93,7 @@ def test_damping_ratio_measured_by_the_step_response_is_that_asked_for(mode, rat
     frequencies, modes = np.linalg.eig(np.linalg.solve(Lambda, np.diag(STIFFNESS)))
     shape = modes[:, np.argsort(frequencies)[mode]].real
     shape *= 0.01 / np.abs(shape).max()
-    away = arm.pose
-    away[:3, 3] += shape[:3]
-    away[:3, :3] = Rotation.from_rotvec(shape[3:]).as_matrix() @ away[:3, :3]
-    moved = inverse_kinematics(MODEL, TIP, away, HOME)
-    assert moved.success
-    arm.simulator.reset(moved.q)
+    arm.move(shape)
     left = [shape @ (STIFFNESS * arm.law.report["error"]) for _ in arm.run(0.7)]
     overshoot = -min(left[1:], key=lambda x: x * np.sign(left[1])) / left[1]
     log = np.log(overshoot)
@@ -113,7 +117,9 @@ def test_the_delay_margin_is_where_the_arm_becomes_unstable(ratio, rate):
     """Wrists are light: with their stiffness some milliseconds of delay are too much."""
     for share, settles in ((0.8, True), (1.25, False)):
         arm = ImpedanceArm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0)
-        soft = brought_to_margin(arm, share, DELAY + 0.5 / rate)
+        arm.law.torque(HOME, np.zeros(7), STEP)
+        margin = arm.law.report["delay_margin"]  # of which the delay is to be that share
+        soft = STIFFNESS * (share * margin / (DELAY + 0.5 / rate)) ** 2
         arm = ImpedanceArm(damping_ratio=ratio, posture_stiffness=0, limit_margin=0, stiffness=soft)
         speed = delayed(arm, DELAY, rate)
         assert (speed[-200:].max() < speed[:200].max()) == settles
@@ -130,12 +136,6 @@ def test_the_least_margin_is_below_that_of_any_posture_and_grows_with_softness_a
     softer = CartesianSettings(stiffness=STIFFNESS / 4)
     assert min_delay_margin(MODEL, TIP, softer) == pytest.approx(2 * least, rel=1e-3)
     assert min_delay_margin(MODEL, TIP, settings, 0.1) > 1.5 * least
-
-
-def brought_to_margin(arm, share, delay):
-    """Return the stiffness with which ``delay`` is that share of the margin."""
-    arm.law.torque(HOME, np.zeros(7), STEP)
-    return STIFFNESS * (share * arm.law.report["delay_margin"] / delay) ** 2
 
 
 def delayed(arm, delay, rate):
@@ -158,12 +158,6 @@ def delayed(arm, delay, rate):
 # Energy ------------------------------------------------------------------------------------------
 
 
-def joint_damping(law, q):
-    """Return -d tau / d qd at rest: the law is linear in qd where no stop or wall is near."""
-    rest = law.torque(q, np.zeros(7), 0.0)
-    return np.column_stack([rest - law.torque(q, column, 0.0) for column in np.eye(7)])
-
-
 @pytest.mark.parametrize("axes", ["base", "tip"])
 def test_all_damping_takes_energy_out_and_is_bounded_by_the_modes(axes):
     """-d tau / d qd is symmetric, >= 0, and no faster than stiffness and inertia explain."""
@@ -173,7 +167,9 @@ def test_all_damping_takes_energy_out_and_is_bounded_by_the_modes(axes):
     stretched = np.zeros(7)
     for q in [stretched, *random.uniform(MODEL.lower, MODEL.upper, (100, 7))]:
         law.start(q)
-        D, M = joint_damping(law, q), dynamics.crba(q)
+        # The law is linear in qd where no stop or wall is near.
+        rest, M = law.torque(q, np.zeros(7), 0.0), dynamics.crba(q)
+        D = np.column_stack([rest - law.torque(q, column, 0.0) for column in np.eye(7)])
         scale = np.abs(D).max()
         assert np.abs(D - D.T).max() < 1e-9 * scale
         assert np.linalg.eigvalsh(D).min() > -1e-9 * scale
@@ -249,11 +245,7 @@ def test_each_axis_of_a_shaped_hand_swings_alone_at_its_own_frequency(axes, axis
     arm = ImpedanceArm(axes=axes, inertia_shaping=True, shaped_inertia=SHAPED, damping_ratio=ratio)
     frame = block(arm.pose[:3, :3]) if axes == "tip" else np.eye(6)
     moved[axis] = 0.005
-    turned = frame @ moved
-    away = arm.pose
-    away[:3, 3] += turned[:3]
-    away[:3, :3] = Rotation.from_rotvec(turned[3:]).as_matrix() @ away[:3, :3]
-    arm.simulator.reset(inverse_kinematics(MODEL, TIP, away, HOME).q)
+    arm.move(frame @ moved)
     errors = np.array([frame.T @ arm.law.report["error"] for _ in arm.run(0.6)]) / -0.005
     w = np.sqrt(STIFFNESS[axis] / SHAPED[axis])
     t = STEP * np.arange(len(errors))
