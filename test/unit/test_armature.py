@@ -73,21 +73,16 @@ def test_the_search_ends_where_a_joint_moves_next_to_no_inertia():
     assert (held.gains.d > 0.0).all()
 
 
-def arm_with_a_link_of(mass):
-    """Return an arm of two joints about one axis, with a mass and inertia between them."""
-    limit = '<limit lower="-2" upper="2" velocity="2" effort="50"/>'
-    return Model.from_urdf(
+def test_a_joint_that_nothing_resists_is_named():
+    """Of two joints about one axis, with next to no mass and inertia between them."""
+    arm = Model.from_urdf(
         robot(
-            link("base"), link("near", mass, "0 0 0", (mass,) * 3),
+            link("base"), link("near", 1e-30, "0 0 0", (1e-30,) * 3),
             link("far", 1.0, "0.1 0 0", (1e-3,) * 3),
-            joint("inner", "base", "near", inside=limit, xyz="0 0 0"),
-            joint("outer", "near", "far", inside=limit, xyz="0 0 0"),
+            joint("inner", "base", "near", inside=LIMIT, xyz="0 0 0"),
+            joint("outer", "near", "far", inside=LIMIT, xyz="0 0 0"),
         )
     )  # fmt: skip
-
-
-def test_a_joint_that_nothing_resists_is_named():
-    arm = arm_with_a_link_of(1e-30)
     with pytest.raises(SingularInertiaError, match="'inner'"):
         min_armature(arm)
     assert not assumed_armature(arm).any()

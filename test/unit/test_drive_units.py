@@ -30,17 +30,11 @@ def drives(command="torque", **more):
     return DriveUnits(NAMES, command, **MOTOR | more)
 
 
-@pytest.fixture
-def states():
-    rng = np.random.default_rng(3)
-    return rng.uniform(-3.0, 3.0, size=(3, 200, 2))
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("losses", [{}, LOSSES], ids=["ideal", "lossy"])
-def test_a_drive_so_told_exerts_the_torque(command, losses, states):
+def test_a_drive_so_told_exerts_the_torque(command, losses):
     units = drives(command, **losses)
-    torque, q, qd = states
+    torque, q, qd = np.random.default_rng(3).uniform(-3.0, 3.0, size=(3, 200, 2))
     told = units.commands(torque, q, qd)
     np.testing.assert_allclose(units.torques(told, q, qd), torque, atol=1e-12)
     for k in range(3):
@@ -136,10 +130,6 @@ def test_drives_by_their_parameters():
     np.testing.assert_array_equal(units.effort_gain, [0.1, 1.0])
 
 
-def drive_units(*one):
-    return DriveUnits.of({f"drives.{name}": value for name, value in one}, NAMES)
-
-
 test_what_no_drive_has_is_refused_by_name = refusals(
     ("expected one of torque, current, duty, position", ("elbow.command", "velocity")),
     (r"drives\.elbow\.stiffness is 0, expected more than 0", ("elbow.command", "position")),
@@ -159,7 +149,8 @@ test_what_no_drive_has_is_refused_by_name = refusals(
     *((rf"drives\.elbow\.effort is torque, expected {word} as",
        lambda word=word: contract_of(drives(effort=(word, "torque"))))
       for word in ("torque_without_gravity", "torque_without_friction")),
-    error=ValueError, of=drive_units,
+    error=ValueError,
+    of=lambda *one: DriveUnits.of({f"drives.{name}": value for name, value in one}, NAMES),
 )  # fmt: skip
 
 

@@ -202,19 +202,15 @@ TREES = {
 LINEAR_FIRST = [3, 4, 5, 0, 1, 2]
 
 
-@pytest.fixture(params=TREES.values(), ids=TREES)
-def tree(request):
-    return State(request.param)
-
-
 def blocks(M, robot):
     """Return the blocks (n, 6, 6) on the diagonal, linear part first, of the joints' bodies."""
     each = [M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] for i in range(robot.N)]
     return np.array(each)[:, LINEAR_FIRST][:, :, LINEAR_FIRST]
 
 
-def test_they_are_those_of_the_operators(tree):
-    robot = Robot.of(tree.model)
+@pytest.mark.parametrize("model", TREES.values(), ids=TREES)
+def test_they_are_those_of_the_operators(model):
+    tree, robot = State(model), Robot.of(model)
     o = operators.body_frames(robot, tree.q)
     R, P = composite.composite_inertias(o), innovations.articulate(o).P
     assert_equal_to_rounding(tree.dynamics.composite_inertias(tree.q), blocks(R, robot))

@@ -296,10 +296,6 @@ def test_tolerances_of_the_goal_replace_the_defaults():
     assert same.goal_time == 1.0
 
 
-def tolerated(path=(), goal=(), time=0.0):
-    return goal_tolerances(ANY, NAMES, path, goal, time)
-
-
 test_tolerances_that_mean_nothing_are_refused = refusals(
     ("path_tolerance: unknown joint 'wrist'", {"path": [tolerance("wrist", 0.1)]}),
     ("joint 'elbow': position is -0.5", {"goal": [tolerance("elbow", -0.5)]}),
@@ -308,7 +304,8 @@ test_tolerances_that_mean_nothing_are_refused = refusals(
     ("accelerations are not measured", {"path": [tolerance("elbow", acceleration=3.0)]}),
     ("acceleration is -3", {"goal": [tolerance("elbow", acceleration=-3.0)]}),
     ("no joint is named", lambda: with_others([], [Point(0.5, [])], NAMES, Q)),
-    error=TrajectoryError, of=tolerated,
+    error=TrajectoryError,
+    of=lambda path=(), goal=(), time=0.0: goal_tolerances(ANY, NAMES, path, goal, time),
 )  # fmt: skip
 
 

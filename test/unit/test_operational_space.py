@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from comparison import assert_equal_to_rounding
+from methods import random_state
 from random_trees import random_tree
 from states import State
 
@@ -13,11 +14,6 @@ from featherstone_ros import Dynamics, Model, SingularJacobianError
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 POINT = np.array([0.1, -0.2, 0.3])
 ARM = "panda_hand"
-
-
-@pytest.fixture(scope="module")
-def panda():
-    return State(Model.from_file(CONFIG / "panda.urdf"))
 
 
 @pytest.mark.parametrize("elbow", [0.0, 1e-9])
@@ -36,21 +32,17 @@ def test_a_stretched_arm_has_no_operational_space_inertia(elbow):
 # A task's dynamics, at any rank ------------------------------------------------------------------
 
 
-@pytest.fixture(params=["arm", "floating arm", "mimic"])
-def moving(request, panda):
-    """Dynamics, a random state and a link that six or more freedoms move."""
-    base = "floating" if request.param == "floating arm" else "fixed"
-    if request.param == "mimic":
-        model = Model.from_urdf(random_tree(12, 14, mimic=0.3, branching=0.0))
-    else:
-        model = Model.from_file(CONFIG / "panda.urdf", base=base)
-    random = np.random.default_rng(5)
-    q, (qd, tau) = model.random_configuration(random), random.uniform(-2, 2, (2, model.nv))
-    return Dynamics(model), q, qd, tau, ARM if request.param != "mimic" else model.link_names[-1]
+MOVING = {  # six or more freedoms move the link
+    "arm": (lambda: Model.from_file(CONFIG / "panda.urdf"), ARM),
+    "floating arm": (lambda: Model.from_file(CONFIG / "panda.urdf", base="floating"), ARM),
+    "mimic": (lambda: Model.from_urdf(random_tree(12, 14, mimic=0.3, branching=0.0)), "link14"),
+}
 
 
-def test_the_wrench_of_a_task_gives_the_acceleration_that_it_asks_for(moving):
-    d, q, qd, _, link = moving
+@pytest.mark.parametrize(("make", "link"), MOVING.values(), ids=MOVING)
+def test_the_wrench_of_a_task_gives_the_acceleration_that_it_asks_for(make, link):
+    model = make()
+    d, (q, qd) = Dynamics(model), random_state(model, np.random.default_rng(5))
     wanted = np.array([1.0, -2.0, 3.0, 0.5, -0.4, 0.3])
     space = d.operational_space(q, qd, link, POINT)
     J = d.jacobian(q, link, POINT)
@@ -67,18 +59,19 @@ def stretched(elbow=0.0):
     return Dynamics(model), q, np.array([0.3, -0.5, 0.7, -0.2, 0.4, 0.1]), np.ones(6), "tool0"
 
 
-@pytest.fixture(params=["whole", "stretched", "nearly stretched", "four joints"])
-def of_any_rank(request, panda):
-    """A state as ``moving``, and the rank of its Jacobian."""
-    if request.param == "four joints":
-        return (panda.dynamics, panda.q, panda.qd, panda.tau, "panda_link4"), 4
-    elbow = {"whole": 1.0, "stretched": 0.0, "nearly stretched": 1e-5}[request.param]
-    return stretched(elbow), 6 if request.param == "whole" else 5
+def four_joints():
+    arm = State(Model.from_file(CONFIG / "panda.urdf"))
+    return arm.dynamics, arm.q, arm.qd, arm.tau, "panda_link4"
 
 
-def test_what_a_task_leaves_free_does_not_disturb_it(of_any_rank):
+@pytest.mark.parametrize(
+    ("state", "rank"),
+    [(stretched(1.0), 6), (stretched(), 5), (stretched(1e-5), 5), (four_joints(), 4)],
+    ids=["whole", "stretched", "nearly stretched", "four joints"],
+)
+def test_what_a_task_leaves_free_does_not_disturb_it(state, rank):
     """N and N^T are projectors; where the rank is full, or exactly less, J N = 0."""
-    (d, q, qd, tau, link), rank = of_any_rank
+    d, q, qd, tau, link = state
     space = d.operational_space(q, qd, link)
     J, Minv, n = d.jacobian(q, link), d.minv(q), d.model.n
     assert space.rank == rank
