@@ -1,8 +1,8 @@
 """An arm that moves under its controller in plain Python."""
 
+import control_arm
 import numpy as np
 import pytest
-import urdf_text
 from numpy.testing import assert_allclose, assert_array_equal
 
 import featherstone_ros as fr
@@ -12,11 +12,9 @@ from featherstone_ros.control.trajectory import Point
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Command, JointState
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
-LIMITS = (
-    '<limit lower="-2.9" upper="2.9" velocity="3" effort="40"/>'
-    '<dynamics damping="0.5" friction="0.3"/>'
+URDF = control_arm.URDF.replace(
+    'effort="20"/>', 'effort="40"/><dynamics damping="0.5" friction="0.3"/>'
 )
-URDF = urdf_text.chain("shoulder", "elbow", axis="0 1 0", inside=LIMITS)
 TIP = fr.Model.from_urdf(URDF).link_names[-1]
 START, ZERO = np.array([0.6, 0.5]), np.zeros(2)
 GOAL = [Point(1.0, START + 0.4, ZERO)]

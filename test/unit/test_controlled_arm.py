@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 import urdf_text
+from control_arm import LIMITS
 from refusals import refusals
 
 from featherstone_ros import Dynamics, Model, _control
@@ -15,11 +16,8 @@ from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model.parameter_files import ParameterFileError
 from featherstone_ros.model.robots import robot_file, robot_parameters
 
-LIMITS = (
-    '<limit lower="-2.9" upper="2.9" velocity="3" effort="20"/>'
-    '<dynamics damping="0.25" friction="0.5"/>'
-)
-URDF = urdf_text.chain("shoulder", "elbow", axis="0 1 0", inside=LIMITS)
+INSIDE = f'{LIMITS}<dynamics damping="0.25" friction="0.5"/>'
+URDF = urdf_text.chain("shoulder", "elbow", axis="0 1 0", inside=INSIDE)
 TIP = Model.from_urdf(URDF).link_names[-1]
 PAYLOAD = {"payload.link": TIP, "payload.mass": 1.5, "payload.com": [0.0, 0.0, 0.1]}
 
