@@ -107,14 +107,6 @@ def fast_scene(robot: str, seed: int) -> Scene:
     return Scene(robot, {BEGIN: moved(goal, duration)}, BEGIN + duration + 0.8, start)
 
 
-def place(robot: str, rng: np.random.Generator) -> Floats:
-    """Draw where the arm stands, around its home."""
-    setup = load(robot)
-    lower, upper = (np.clip(x, -3.0, 3.0) for x in (setup.arm.model.lower, setup.arm.model.upper))
-    start = setup.start + rng.uniform(-0.5, 0.5, setup.arm.model.n)
-    return np.clip(start, lower + MARGIN, upper - MARGIN)
-
-
 def stop(robot: str, seed: int, mujoco: bool = False) -> Drawn:
     """A motion is held, deactivated, or replaced, at any instant, with any ``stop_time``."""
     start, goal, duration, speed, random = deepcopy(fast(robot, seed))
@@ -145,7 +137,9 @@ def stall(robot: str, seed: int, mujoco: bool = False) -> Drawn:
     """
     rng = np.random.default_rng(seed)
     arm, begin = load(robot).arm, 0.1
-    start, way = place(robot, rng), rng.uniform(-1.0, 1.0, arm.model.n)
+    lower, upper = (np.clip(x, -3.0, 3.0) for x in (arm.model.lower, arm.model.upper))
+    start = load(robot).start + rng.uniform(-0.5, 0.5, arm.model.n)  # around its home
+    start, way = np.clip(start, lower + MARGIN, upper - MARGIN), rng.uniform(-1.0, 1.0, arm.model.n)
     way /= np.abs(way).max()
     speed, pulse = rng.uniform(0.03, 0.5), rng.uniform(1.0, 4.0)
     size = speed * arm.model.velocity_limit * way / pulse  # [rad] to either side

@@ -12,6 +12,7 @@ from urdf_text import joint, link, robot
 import featherstone_ros as fr
 from featherstone_ros.control.trajectory import Point
 
+LEANS = {"carrier": lambda t: (0.6, 0.0, 0.0)}  # a torso [rad], whatever the arm does
 REST, SETTLED = np.array([0.3, -0.8]), 0.4  # [rad], [s] from which the arm has been held
 INSIDE = '<limit lower="-0.5" upper="1.5" effort="200" velocity="1"/>'
 ARM_INSIDE = (
@@ -70,12 +71,11 @@ def test_what_carries_the_arm_moves_while_the_arm_is_held(robots, kind, distance
 
 def test_a_publisher_that_begins_late_makes_no_step(robots):
     """The torso stands at 0.6 rad, but the first second no joint state tells it."""
-    others = {"carrier": lambda t: (0.6, 0.0, 0.0)}
 
     def late(state):
         return state if state.stamp > 1.0 else state._replace(locked={})
 
-    played = play(Scene(robots["revolute"], {}, 2.5, REST, others=others, state=late))
+    played = play(Scene(robots["revolute"], {}, 2.5, REST, others=LEANS, state=late))
     held = played.since(SETTLED)
     steps = np.abs(np.diff(played.record.command[held], axis=0))
     assert steps.max() < 0.1  # of the 4.6 N m that were missing
@@ -85,28 +85,26 @@ def test_a_publisher_that_begins_late_makes_no_step(robots):
 
 @pytest.mark.parametrize("wrong", [np.nan, study(np.inf), 34.0])
 def test_absurd_positions_are_ignored_and_said(robots, wrong):
-    others = {"carrier": lambda t: (0.6, 0.0, 0.0)}
 
     def broken(state):
         return state._replace(locked={"carrier": wrong}) if state.stamp > 0.5 else state
 
-    played = play(Scene(robots["revolute"], {}, 1.0, REST, others=others, state=broken))
+    played = play(Scene(robots["revolute"], {}, 1.0, REST, others=LEANS, state=broken))
     assert np.abs(played.record.error[played.since(SETTLED)]).max() < 2e-3
     assert "'carrier'" in played.text and "-2.5 to 3.5" in played.text
 
 
 def test_a_parameter_tells_what_no_joint_state_tells(robots):
-    others = {"carrier": lambda t: (0.6, 0.0, 0.0)}
     parameters = {"locked.carrier": 0.6}
 
     def silent(state):
         return state._replace(locked={})
 
-    scene = Scene(robots["revolute"], {}, 1.0, REST, parameters, silent, others=others)
+    scene = Scene(robots["revolute"], {}, 1.0, REST, parameters, silent, others=LEANS)
     played = play(scene)
     assert np.abs(played.record.error[played.since(SETTLED)]).max() < 2e-3
     changed = {0.5: lambda loop: loop.configure({"locked.carrier": 0.0})}
-    played = play(Scene(robots["revolute"], changed, 1.2, REST, parameters, silent, others=others))
+    played = play(Scene(robots["revolute"], changed, 1.2, REST, parameters, silent, others=LEANS))
     assert np.abs(np.diff(played.record.command[played.since(SETTLED)], axis=0)).max() < 0.1
     assert played.loop.controller.compiled.locked == 0.0
 
@@ -133,8 +131,7 @@ def test_the_end_effector_is_held_while_the_lift_moves(robots):
 
 
 def test_it_arrives_on_a_torso_that_leans(robots):
-    others = {"carrier": lambda t: (0.6, 0.0, 0.0)}
     goal = REST + np.array([0.5, -0.4])
     ask = {0.3: trajectory([Point(1.0, goal, np.zeros(2))])}
-    played = play(Scene(robots["revolute"], ask, 2.0, REST, others=others))
+    played = play(Scene(robots["revolute"], ask, 2.0, REST, others=LEANS))
     assert_allclose(played.q[-1], goal, atol=2e-3)

@@ -29,6 +29,7 @@ from featherstone_ros.control.trajectory import Point
 
 ARMS = {"ur5e": (0.5, 2.0), "panda": (0.5, 1.0), "so101": (0.03, 0.05)}  # rotors, friction
 STREAM = 30.0  # [Hz]
+FLOATING = "gravity_compensation"
 LASTS = 4.0  # [s]
 REST = 0.2  # [s] before a motion
 
@@ -140,13 +141,10 @@ def test_no_slow_motion_is_accused(name, rate, measures_velocity):
             raise AssertionError(f"{kind}, seed {seed}") from error
 
 
-def float_freely(loop):
-    loop.configure(mode="gravity_compensation")
-
-
 @pytest.mark.parametrize("late", few_or_all([0, 2], range(4)))
 @pytest.mark.parametrize(
-    ("rate", "ask"), each_once([500.0, 200.0], [fall_back, deactivate, float_freely])
+    ("rate", "ask"),
+    each_once([500.0, 200.0], [fall_back, deactivate, lambda it: it.configure(mode=FLOATING)]),
 )
 def test_an_arm_whose_torque_flickers_is_not_thrown_by_the_last_of_it(rate, ask, late):
     """The feedback's torque goes over to gravity's from its mean: .3 to .8 from its last value."""

@@ -118,14 +118,10 @@ def test_a_stop_on_the_way_out_that_is_disturbed_throws_no_arm(robot, decay_time
     assert faster(played, 0.8) < 1.01
 
 
-def nothing_more(loop):
-    pass
-
-
 @pytest.mark.parametrize("let_go", [0.6, 1.0])
 @pytest.mark.parametrize(
     ("robot", "times", "end"),
-    each_once([*WAY], [(0.2, 2.0), (3.0, 0.2)], [nothing_more, fall_back, deactivate]),
+    each_once([*WAY], [(0.2, 2.0), (3.0, 0.2)], [lambda loop: None, fall_back, deactivate]),
 )
 def test_what_is_left_of_a_motion_as_the_arm_is_let_go_throws_no_arm(robot, times, end, let_go):
     """It accelerates at .6 s, and brakes at 1 s: up to 6.8 times the fastest speed."""
