@@ -356,10 +356,7 @@ def test_many_threads_can_ask_at_once(bench):
 
 
 def test_what_belongs_to_a_request_lives_until_it_is_answered(bench):
-    class Owner:
-        pass
-
-    owner = Owner()
+    owner = object()
     before = sys.getrefcount(owner)
     bench.runner.request(1, owner=owner)
     assert sys.getrefcount(owner) == before

@@ -1,7 +1,7 @@
 """The core agrees with Pinocchio on the robots of example-robot-data."""
 
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -248,10 +248,8 @@ def jacobian_at_a_point(case, ours):
 
 @peer
 def link_velocity(case, ours):
-    def reference(frame):
-        return pinocchio.getFrameVelocity(case.reference, case.data, frame, BASE_AXES).vector
-
-    return case.worst(ours, reference)
+    velocity = partial(pinocchio.getFrameVelocity, case.reference, case.data)
+    return case.worst(ours, lambda frame: velocity(frame, BASE_AXES).vector)
 
 
 @peer
@@ -273,13 +271,8 @@ def link_acceleration(case, ours):
     pinocchio.forwardKinematics(
         case.reference, case.scratch, case.q_full, case.G @ case.qd, case.G @ case.qdd
     )
-
-    def reference(frame):
-        return pinocchio.getFrameClassicalAcceleration(
-            case.reference, case.scratch, frame, BASE_AXES
-        ).vector
-
-    return case.worst(ours, reference)
+    acceleration = partial(pinocchio.getFrameClassicalAcceleration, case.reference, case.scratch)
+    return case.worst(ours, lambda frame: acceleration(frame, BASE_AXES).vector)
 
 
 @peer
@@ -389,10 +382,6 @@ def every_second_joint_locked(path):
     return Model.from_file(path, locked={name: 0.3 for name in names[1::2]})
 
 
-def floating(path):
-    return Model.from_file(path, base="floating")
-
-
 def build(path, floating):
     """Return Pinocchio's model of a URDF."""
     root = [pinocchio.JointModelFreeFlyer()] if floating else []
@@ -402,7 +391,7 @@ def build(path, floating):
 VARIANTS = {
     "all joints": all_joints,
     "half locked": every_second_joint_locked,
-    "floating base": floating,
+    "floating base": lambda path: Model.from_file(path, base="floating"),
 }
 
 
