@@ -202,9 +202,7 @@ def wanted(bench: ContactBench, force: float = FORCE) -> Floats:
     return np.concatenate([-force * bench.normal, np.zeros(3)])
 
 
-def press(
-    bench: ContactBench, duration: float, along: float = 0.0, force: float = FORCE
-) -> Floats:
+def press(bench: ContactBench, duration: float, along: float = 0.0, force: float = FORCE) -> Floats:
     """Press, and lead the target along the plane with a speed [m/s]; return the force meanwhile."""
     begin, axis = len(bench.forces), ALONG["xyz"[np.abs(bench.normal).argmax()]]
     for _ in range(round(duration / 0.1)):
