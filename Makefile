@@ -33,7 +33,7 @@ help:
 	@echo "make oldest   compiles with the oldest Cython and NumPy that are promised, and tries the result"
 	@echo "make wheels   dist/: wheels for Python 3.10 to 3.14 and any Linux with glibc 2.28, and the sdist (ARGS=3.12)"
 	@echo "make wheels-arm64   the same for ARM64, cross-compiled"
-	@echo "make test-arm64   a wheel for ARM64, and test/unit with it under qemu (ARGS=test/unit/test_batches.py); long"
+	@echo "make test-arm64   a wheel for ARM64, and test/unit with it under qemu (ARGS=test/unit/dynamics/test_batches.py); long"
 	@echo "make docs   checks the book's algorithms (pytest docs/dynamics); the site, in docs/_build; warnings are errors"
 	@echo "make bench  the benchmarks, with ratios to Pinocchio and MuJoCo; pictures in bench/"
 	@echo "            (ARGS=--quick: does everything run? ARGS=--callgrind: count instructions)"

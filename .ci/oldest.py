@@ -46,7 +46,8 @@ def main():
         "FEATHERSTONE_WERROR": "1",
     }
     build_aside(built, python, settings)
-    tests = [PROJECT / "test" / "unit" / f"test_{name}.py" for name in TESTS]
+    unit = PROJECT / "test" / "unit"
+    tests = [path for name in TESTS for path in unit.rglob(f"test_{name}.py")]
     environment = {**os.environ, "PYTHONPATH": str(built)}
     subprocess.run([python, "-m", "pytest", "-q", *tests], env=environment, check=True)
 

@@ -164,7 +164,7 @@ def test_more_topics_than_there_is_room_for_are_refused():
 
 def test_the_bar_is_carried_and_the_left_arm_stays_when_the_rights_controller_dies():
     """As docs/two_arms.md says of two turns; here it dies in the first one."""
-    path = Path(__file__).resolve().parents[2] / "docs" / "two_arms.py"
+    path = Path(__file__).resolve().parents[3] / "docs" / "two_arms.py"
     spec = importlib.util.spec_from_file_location("page_of_two_arms", path)
     page = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(page)

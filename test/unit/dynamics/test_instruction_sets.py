@@ -79,7 +79,7 @@ def tolerances(expected):
 @every_other_set
 def test_results_agree(tmp_path, expected, tolerances, name):
     skip_unless_usable(name)
-    output(child(HERE / "instruction_set_results.py", "results.npz", name=name, folder=tmp_path))
+    output(child(HERE.parent / "instruction_set_results.py", "results.npz", name=name, folder=tmp_path))
     actual = np.load(tmp_path / "results.npz")
     assert set(actual.files) == set(expected)
     for key in expected:

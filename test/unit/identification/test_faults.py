@@ -21,7 +21,7 @@ from featherstone_ros.identification.identification import Options, recorded
 from featherstone_ros.identification.inference import Hypothesis, Inference, Solver
 from featherstone_ros.identification.model_order import Fitting
 
-RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
+RECORDINGS = Path(__file__).resolve().parents[2] / "recordings"
 BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
 # Of as few joints as tell of a fault: of six each takes several times as long.
 PAIR, WRIST = (  # and with a last joint that is mostly friction

@@ -21,7 +21,7 @@ from featherstone_ros.control.drive_watch import DriveWatch, EffortWatch
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.model.drive_units import DriveUnits
 
-PAGE = (Path(__file__).parents[2] / "docs/diagnostics.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/diagnostics.md").read_text()
 WHY = "joint 'elbow' is 0.2 away"
 
 OK, WARN, ERROR = DiagnosticLevel.OK, DiagnosticLevel.WARN, DiagnosticLevel.ERROR

@@ -104,7 +104,7 @@ def test_a_gear_without_a_rotor_is_refused():
 # The border: torques in, drives' own units out, and back.
 
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "examples"))
+sys.path.append(str(Path(__file__).resolve().parents[3] / "examples"))
 import servo_arm  # noqa: E402
 
 PERIOD = 0.01

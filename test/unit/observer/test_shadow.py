@@ -29,7 +29,7 @@ from featherstone_ros.observer.effort_contract import (
 )
 from featherstone_ros.tools.robot_setup import load
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 sys.path.append(str(EXAMPLES))
 import shadow_contact  # noqa: E402
 from shadow_contact import (  # noqa: E402

@@ -20,7 +20,7 @@ from featherstone_ros.kinematics import (
 
 pinocchio = pytest.importorskip("pinocchio")
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
+CONFIG = Path(__file__).resolve().parents[3] / "config"
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 
 

@@ -17,7 +17,7 @@ from featherstone_ros import Model, SingularJacobianError
 
 pinocchio = pytest.importorskip("pinocchio")
 
-SOURCE = Path(__file__).resolve().parents[2]
+SOURCE = Path(__file__).resolve().parents[3]
 OWN_ARMS = sorted((SOURCE / "config").glob("*.urdf"))
 WITHOUT_JOINTS = ("quadrotor_base.urdf", "iris_simple.urdf")  # Pinocchio 4.1 crashes on these
 FILES = [path for path in ROBOTS if path.name not in (EMPTY, *WITHOUT_JOINTS)] + OWN_ARMS

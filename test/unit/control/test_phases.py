@@ -18,10 +18,10 @@ from featherstone_ros.control.phases import (
     Phase,
 )
 
-sys.path.append(str(Path(__file__).parents[2] / "docs"))
+sys.path.append(str(Path(__file__).parents[3] / "docs"))
 import phases
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 COMMANDING = frozenset(Phase) - SILENT
 OPEN_LOOP = {Phase.OPEN_LOOP, Phase.LEAVING_OPEN_LOOP}
 LEAVING = {Phase.STOPPING, Phase.SETTLING, Phase.LEAVING_OPEN_LOOP}

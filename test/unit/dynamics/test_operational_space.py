@@ -11,7 +11,7 @@ from states import State
 
 from featherstone_ros import Dynamics, Model, SingularJacobianError
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
+CONFIG = Path(__file__).resolve().parents[3] / "config"
 POINT = np.array([0.1, -0.2, 0.3])
 ARM = "panda_hand"
 

@@ -16,7 +16,7 @@ pytest.importorskip("scipy")
 from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.tools.evaluate.evaluation import EvaluationOptions, evaluate
 
-RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
+RECORDINGS = Path(__file__).resolve().parents[2] / "recordings"
 BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"
 JOINTS = tuple(f"fer_joint{k}" for k in range(1, 8))
 

@@ -19,7 +19,7 @@ from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.robot_setup import load
 
 CONFIG = share_directory() / "config"
-FER = Path(__file__).resolve().parents[1] / "recordings" / "panda_fer_hand.urdf"
+FER = Path(__file__).resolve().parents[2] / "recordings" / "panda_fer_hand.urdf"
 NAMES = ["panda", "ur5e"]
 HALF = np.pi / 2
 
