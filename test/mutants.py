@@ -137,6 +137,21 @@ EQUIVALENT = {
         "if over_all <= 1.0 + ENOUGH and gain < ENOUGH:",
     ): "an excess that is the bound to the bit may be called either",
     (
+        "cython_core/control/state_observer.pxd",
+        "if off > bound:                                         # it has, and had not gone there",
+        "if off >= bound:                                         # it has, and had not gone there",
+    ): "a distance that is the bound to the bit may be called either",
+    (
+        "cython_core/dynamics/displacement.pxd",
+        "scale = 2.0 * half / sine if w >= 0 else -2.0 * half / sine",
+        "scale = 2.0 * half / sine if w > 0 else -2.0 * half / sine",
+    ): "half a turn to the bit has two shortest ways",
+    (
+        "featherstone_ros/identification/payload.py",
+        "if free[0] < CERTAIN * free_deviation:",
+        "if free[0] <= CERTAIN * free_deviation:",
+    ): "a mass that is the bound to the bit may be called either",
+    (
         "featherstone_ros/control/streams.py",
         "if not SHORTEST <= since <= LONGEST:",
         "if not SHORTEST < since <= LONGEST:",

@@ -252,6 +252,7 @@ def test_rounded_numbers_of_a_dense_plan_are_no_accelerations():
     [
         (101.0, 99.998, 100.0, 1.002),  # one clock: by the state
         (101.0, 0.0, 100.0, 1.0),  # no stamp: by the clock
+        (1.2, 0.0, 0.2, 1.0),  # also where a simulation's has just begun
         (101.0, 7.0, 100.0, 1.0),  # the state's clock is another than the sender's
         (8.0, 7.0, 1.7e9, 1.0),  # both are a simulation's
         (99.0, 99.998, 100.0, -0.998),
