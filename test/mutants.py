@@ -138,8 +138,8 @@ EQUIVALENT = {
     ): "an excess that is the bound to the bit may be called either",
     (
         "cython_core/control/state_observer.pxd",
-        "if off > bound:                                         # it has, and had not gone there",
-        "if off >= bound:                                         # it has, and had not gone there",
+        f"if off > bound:{' ' * 41}# it has, and had not gone there",
+        f"if off >= bound:{' ' * 41}# it has, and had not gone there",
     ): "a distance that is the bound to the bit may be called either",
     (
         "cython_core/dynamics/displacement.pxd",

@@ -16,6 +16,7 @@ from studies import few_or_all
 from featherstone_ros import _core
 
 HERE = Path(__file__).parent
+RESULTS = HERE.parent / "instruction_set_results.py"
 PACKAGE = Path(_core.__file__).parent
 LANES = {"x86-64-v4": 8, "x86-64-v3": 4, "x86-64": 2, "x86-64-v3-8": 8, "generic": 2}
 OTHERS = [name for name in _core.built() if name != _core.instruction_set]
@@ -79,7 +80,7 @@ def tolerances(expected):
 @every_other_set
 def test_results_agree(tmp_path, expected, tolerances, name):
     skip_unless_usable(name)
-    output(child(HERE.parent / "instruction_set_results.py", "results.npz", name=name, folder=tmp_path))
+    output(child(RESULTS, "results.npz", name=name, folder=tmp_path))
     actual = np.load(tmp_path / "results.npz")
     assert set(actual.files) == set(expected)
     for key in expected:
