@@ -28,7 +28,7 @@ BESIDE = --numprocesses $$(($$(nproc) < 8 ? 5 * $$(nproc) / 2 : 20)) --dist work
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
-	@echo "make test   every contract once, in about 8 minutes on two processors"
+	@echo "make test   every contract once, in about 5 minutes on two processors"
 	@echo "make test-all   all there is, also studies and what has to run alone: before a release, and each night"
 	@echo "make oldest   compiles with the oldest Cython and NumPy that are promised, and tries the result"
 	@echo "make wheels   dist/: wheels for Python 3.10 to 3.14 and any Linux with glibc 2.28, and the sdist (ARGS=3.12)"
