@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Mapping
 
@@ -117,10 +116,10 @@ class SimulatedArm:
         if self._time is None:
             self._time = now
         while True:
-            while coming and whole_steps(coming[0][0] - self._time, step) < 1:
+            while coming and round((coming[0][0] - self._time) / step) < 1:
                 self._command = coming.popleft()[1]
             until = min(now, coming[0][0]) if coming else now
-            steps = whole_steps(until - self._time, step)
+            steps = round((until - self._time) / step)  # as above: what is not due takes some
             if steps < 1:
                 return
             if self.blocked:
@@ -152,8 +151,3 @@ class SimulatedArm:
     def _limited(self, effort: Floats) -> Floats:
         """Return the drives' effort within their limits, and pushes."""
         return np.maximum(np.minimum(effort, self._limit), -self._limit) + self.push
-
-
-def whole_steps(duration: float, step: float) -> int:
-    """Return how many steps are nearest to a duration; of two as near, the fewer."""
-    return math.ceil(duration / step - 0.5)

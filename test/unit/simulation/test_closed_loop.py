@@ -51,6 +51,16 @@ def test_a_command_that_acts_between_two_steps_of_the_simulation_is_not_lost(arm
     assert np.abs(loop.run(GOAL).error).max() < 0.02
 
 
+@pytest.mark.parametrize(("steps", "first"), [(2.0, 2), (2.49, 2), (2.5, 2), (2.51, 3)])
+def test_a_command_acts_from_the_step_nearest_to_its_time(arm, steps, first):
+    plant = SimulatedArm.of(arm.model, arm.drives, START)
+    h = plant.simulator.time_step
+    plant.read(0.0)
+    plant.write(steps * h, Command(np.array([20.0, 10.0])))
+    has_moved = [bool((plant.read(k * h).q != START).any()) for k in range(6)]
+    assert has_moved.index(True) == first + 1
+
+
 class Bus:
     """Drives that stand, and notes who asked what when."""
 
