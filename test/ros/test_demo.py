@@ -91,7 +91,6 @@ RECORDER = f"""
 import time
 from std_msgs.msg import Float64MultiArray
 from featherstone_ros.nodes.qos import AHEAD
-from featherstone_ros.tools.demo.play import DemoNode
 from featherstone_ros.tools.rclpy_calls import Participant, take_waiting
 with Participant("recorder") as node:
     states, heard = node.queue(Float64MultiArray, "states", AHEAD.depth, AHEAD.reliability), 0

@@ -63,9 +63,12 @@ _LATE = 5.0  # [s] for which desired positions may still come after the states o
 _BREATH = 0.002  # [s] in simulated time
 _SETTLING = 0.5  # [s] in which the controller takes the arm over
 LEAD = 1.0  # [s] from sending a trajectory to its start: time to go there and come to rest
-# Where transitions lead to.
-STATES = {"configure": "inactive", "activate": "active"}
-STATES |= {"deactivate": "inactive", "cleanup": "unconfigured"}
+LEADS_TO = {  # a state, by transition
+    "configure": "inactive",
+    "activate": "active",
+    "deactivate": "inactive",
+    "cleanup": "unconfigured",
+}
 
 Message = tuple[bytes, dict[str, Any]]  # as ``take_waiting`` has it
 DISTURBED = 3  # exit status
@@ -181,10 +184,11 @@ class DemoNode(MotionClient):
         for transition in transitions:
             request = ChangeState.Request(transition=Transition(label=transition))
             answer, is_first = self.call(self._change_state[node], request)
-            if not answer.success and is_first:
+            if answer.success:
+                continue
+            if is_first:
                 raise FeatherstoneError(f"{node} refused to {transition}; its log says why")
-            if not answer.success:  # the first request was carried out, or still is
-                self._await_state(node, STATES[transition])
+            self._await_state(node, LEADS_TO[transition])  # the first was carried out, or still is
 
     def _await_state(self, node: str, label: str) -> None:
         def is_there() -> bool:
