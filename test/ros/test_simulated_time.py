@@ -187,7 +187,7 @@ def test_the_twin_goes_by_the_clock_of_another_simulation(ros):
         clock.publish(Clock(clock=stamp(7.0 + k * period)))
         ros.run_for(1.5 * period)
     end = 7.0 + 99 * period
-    ros.wait_for(lambda: time_of(states[-1]) >= 1e9 * (end - 0.002), "the state at the end")
+    ros.wait_for(lambda: states and time_of(states[-1]) >= 1e9 * (end - 0.002), "the last state")
     ros.run_for(0.3)  # the clock stands
     times = np.array([time_of(state) for state in states]) * 1e-9
     assert 500.0 * (99 - 20) * period < len(times) <= 500.0 * 100 * period
