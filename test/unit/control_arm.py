@@ -1,6 +1,7 @@
 """A two-joint arm under gravity, and a controller around it, for the tests of the control logic."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ STILL = np.zeros(2)
 PERIOD = 0.001
 
 
-def model() -> fr.Model:
-    return fr.Model.from_urdf(URDF)
+@cache
+def model(urdf: str = URDF) -> fr.Model:
+    return fr.Model.from_urdf(urdf)
 
 
 def space() -> JointSpace:
@@ -92,7 +94,7 @@ class Bench:
     """A controller with a simulated arm, a clock, and a record of every command."""
 
     def __init__(self, urdf: str = URDF, friction: ArrayLike | None = None, **changes: Any) -> None:
-        self.model = fr.Model.from_urdf(urdf)
+        self.model = model(urdf)
         self.arm = fr.Simulator(self.model, PERIOD, friction=friction)
         self.arm.reset(Q)
         self.turns = np.array([kind == "continuous" for kind in self.model.joint_types])
