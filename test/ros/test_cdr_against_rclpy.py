@@ -26,8 +26,9 @@ nanoseconds = st.integers(0, 2**32 - 1)
 
 
 def values(count):
-    """As many doubles as there are joints."""
-    return st.lists(st.floats(width=64), min_size=count, max_size=count)
+    """As many doubles as there are joints, of any bits."""
+    size = 8 * count
+    return st.binary(min_size=size, max_size=size).map(lambda raw: np.frombuffer(raw).tolist())
 
 
 def message_of(names, arrays, frame_id="", sec=0, nanosec=0):
