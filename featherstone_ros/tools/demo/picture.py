@@ -168,10 +168,15 @@ def animate(report: DemoReport, path: Path) -> None:
             for column, run in enumerate((report.runs[0], report.runs[-1]))
         ]
         _name_axes(below, duration)
+        figure.canvas.draw()  # all that stays
+        background = figure.canvas.copy_from_bbox(figure.bbox)
         frames = []
         for k in range(len(time)):
+            figure.canvas.restore_region(background)
             for arm in arms:
                 arm.show(k)
+                for artist in arm.moving:
+                    figure.draw_artist(artist)
             frames.append(_image(figure))
         pyplot.close(figure)
     _save(frames, path)
@@ -204,9 +209,12 @@ class _Arm:
         (self._curve,) = below.plot([], [], color=colour, lw=1.8)
         below.update_datalim(np.column_stack((time, self._error)))
         below.autoscale_view()
+        self.moving = (*self._drawn, self._heading, self._curve)
+        for artist in self.moving:
+            artist.set_animated(True)
 
     def show(self, k: int) -> None:
-        """Draw the k-th instant."""
+        """Move to the k-th instant."""
         for drawn, lines in zip(self._drawn, self._lines, strict=True):
             drawn.set_segments([*panels.seen_from(lines[k])])
         self._heading.set_text(f"{self._label}: {self._error[k]:.1f} mm")
@@ -225,7 +233,6 @@ def _image(figure: Figure) -> Image:
     """Return what is drawn now."""
     from PIL import Image  # comes with matplotlib
 
-    figure.canvas.draw()
     return Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")  # type: ignore
 
 
