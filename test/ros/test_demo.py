@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,8 +25,7 @@ PROGRESS = "PD alone"  # shown as the nodes start
 def demo(ros: Ros, *arguments: str) -> NodeProcess:
     """Start the console command, as in a terminal with a progress bar."""
     ros.environment |= {"FORCE_COLOR": "1", "COLUMNS": "100", "TERM": "xterm"}
-    command = [sys.executable, "-u", "-m", "featherstone_ros.tools.cli", "demo", *arguments]
-    return ros.run(command)
+    return ros.tool("demo", *arguments)
 
 
 def finished(ros: Ros, *arguments: str) -> dict:
