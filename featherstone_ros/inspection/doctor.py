@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.inspection.geometry import shapes
+from featherstone_ros.inspection.geometry import Shape, shapes
 from featherstone_ros.inspection.sizes import (
     Size,
     gyration,
@@ -50,6 +50,7 @@ class Inspection:
     robot: RobotDescription | None = None
     sizes: dict[str, Size] = field(default_factory=dict)  # of the links whose size is known
     findings: tuple[Finding, ...] = ()  # the worst first, then by rule and in document order
+    drawn: dict[str, Shape] = field(default_factory=dict)  # the geometry of its links
 
     @property
     def worst(self) -> Severity | None:
@@ -124,7 +125,7 @@ def examine(
         *_of_the_model(robot, joints, locked, base),
     ]
     findings.sort(key=lambda finding: -finding.severity)
-    return Inspection(robot.name, robot, size_of, tuple(findings))
+    return Inspection(robot.name, robot, size_of, tuple(findings), drawn)
 
 
 def _of_the_model(

@@ -15,7 +15,7 @@ from featherstone_ros.inspection.meshes import MeshError
 from featherstone_ros.model import urdf
 
 PLACEHOLDER = 0.005  # [m] half diagonal up to which a shape stands for none
-MeshCache = dict[str, Floats | MeshError]  # URI to a mesh's points, or why there are none
+MeshCache = dict[str, Floats | MeshError]  # URI to a mesh's points (3, P), or why there are none
 
 
 class Box(NamedTuple):
@@ -98,8 +98,10 @@ def _box(element: Element, folder: Path | None, cache: MeshCache) -> Box:
         raise MeshError("no <geometry>")
     kind = urdf.tag(solids[0])
     if kind == "mesh":
-        points = _mesh(solids[0], folder, cache) @ R.T + p
-        return Box(points.min(axis=0), points.max(axis=0))
+        points = _mesh(solids[0], folder, cache)
+        scale = np.array(urdf.vector(solids[0], "scale", "<mesh>", (1.0, 1.0, 1.0)))
+        rows = (R * scale) @ points  # the extremes of three long rows take least time
+        return Box(rows.min(axis=1) + p, rows.max(axis=1) + p)
     if kind not in _HALF:
         raise MeshError(f"<{kind}> is not measured")
     half = _HALF[kind](solids[0], R)
@@ -135,14 +137,14 @@ _HALF = {
 
 
 def _mesh(solid: Element, folder: Path | None, cache: MeshCache) -> Floats:
-    """Return the points of a mesh in its own frame, scaled, (P, 3) [m]; each file is read once."""
+    """Return the coordinates of a mesh's points in its own frame (3, P); each file is read once."""
     uri = solid.get("filename", "")
     if uri not in cache:
         try:
-            cache[uri] = meshes.points(meshes.find(uri, folder))
+            cache[uri] = meshes.points(meshes.find(uri, folder)).T
         except MeshError as error:
             cache[uri] = MeshError(f"{uri[:200]}: {error}")
     points = cache[uri]
     if isinstance(points, MeshError):
         raise points
-    return points * np.array(urdf.vector(solid, "scale", "<mesh>", (1.0, 1.0, 1.0)))
+    return points

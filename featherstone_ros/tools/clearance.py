@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError, UnknownNameError
-from featherstone_ros.inspection.geometry import boxes, shapes
+from featherstone_ros.inspection.geometry import Shape, boxes, shapes
 from featherstone_ros.inspection.whole_robot import random_postures
 from featherstone_ros.model import Model, urdf
 
@@ -53,16 +53,19 @@ class Clearance:
         text: str | bytes,
         folder: Path | None,
         waived: Sequence[tuple[str, str]] = (),
+        drawn: dict[str, Shape] | None = None,
     ) -> Clearance:
         """Put boxes around the links of a URDF, whose meshes are looked for in a folder.
 
-        ``waived``: pairs of links that may touch, or of one and ``FLOOR``.
+        ``waived``: pairs of links that may touch, or of one and ``FLOOR``. ``drawn``: the geometry
+        of the links where it has been measured; None: it is here.
         """
         for name in (name for pair in waived for name in pair):
             if name not in (*model.link_names, FLOOR):
                 raise UnknownNameError("link", name, (*model.link_names, FLOOR))
         allowed = {frozenset(pair) for pair in waived}
-        drawn = shapes(urdf.read_xml(text), folder)
+        if drawn is None:
+            drawn = shapes(urdf.read_xml(text), folder)
         measured = boxes(drawn)
         links = tuple(measured)
         corners = [(box.lower, box.upper) for box in measured.values()]

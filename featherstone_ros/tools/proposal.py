@@ -165,13 +165,14 @@ def propose(
         raise FeatherstoneError(str(error)) from None
     loop, tip = SampledLoop(model, held.armature, timing), tool_link(model)
     folder = urdf.resolve().parent
-    clearance = Clearance.of(model, text, folder)
+    inspection = examine(text, folder, joints, locked)
+    clearance = Clearance.of(model, text, folder, drawn=inspection.drawn)
     return Proposal(
         urdf,
         text,
         model,
         held.armature,
-        examine(text, folder, joints, locked),
+        inspection,
         loop,
         held.gains,
         held.damping,
