@@ -39,6 +39,7 @@ ROS = ("rclpy", "rcl_interfaces", "launch")
 MAY_USE_ROS = {"nodes", "tools"}
 
 
+@cache
 def imports(path):
     """Return the modules that a file imports, with full names, wherever in it."""
     names = set()

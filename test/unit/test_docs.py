@@ -95,6 +95,7 @@ def sources():
     ]
 
 
+@cache
 def named(file):
     """Return the files whose path ends so."""
     wanted = Path(file).parts

@@ -12,7 +12,7 @@ import pytest
 from compiled import control_parts
 from drive_settings import parameters_of
 from numpy.testing import assert_allclose, assert_array_equal
-from studies import study
+from studies import each_once, study
 
 import featherstone_ros as fr
 from featherstone_ros._control import SetPointRequest
@@ -185,16 +185,17 @@ TRANSITIONS = {
     "hold": lambda arm: arm.controller.hold(arm.now),
     "fall back": lambda arm: arm.controller.fall_back(arm.now),
     "deactivate": lambda arm: arm.controller.deactivate(arm.now),
-    "another motion": lambda arm: arm.move(-WAY, 0.9),
     "sensor stops": lambda arm: arm.run(0.3, sensor=False),
+    "another motion": lambda arm: arm.move(-WAY, 0.9),
     **{made.__name__: made for made in (restart, leave_blind, other_mode, float_and_back)},
     **{made.__name__: made for made in (contact, protective_stop, fault, set_points)},
 }
 
 
 @pytest.mark.parametrize("moving", [True, study(False)])
-@pytest.mark.parametrize("mode", [Mode.FEEDFORWARD, Mode.ADMITTANCE])
-@pytest.mark.parametrize("transition", TRANSITIONS)
+@pytest.mark.parametrize(
+    ("transition", "mode"), each_once(list(TRANSITIONS), [Mode.ADMITTANCE, Mode.FEEDFORWARD])
+)
 def test_no_transition_makes_a_step(transition, mode, moving):
     arm = DrivenArm(mode).run(0.1)
     if moving:

@@ -26,7 +26,7 @@ def recording(model, unit, noise, motion=1, carried=0.0):
 
     Friction of gears that bear a torque: ``carried`` times its root.
     """
-    time, q, qd, qdd = known_arm.motion(30.0, seed=motion)
+    time, q, qd, qdd = known_arm.motion(20.0, seed=motion)
     random = np.random.default_rng(noise)
     tau = fr.Dynamics(model).rnea(q, qd, qdd) + known_arm.torque(known_arm.DRIVES, qd, qdd)
     tau += carried * np.sqrt(np.abs(tau)) * np.tanh(qd / 0.01)

@@ -149,7 +149,8 @@ def emulate(states, contract, gain=GAIN):
     ),
 )
 def test_every_mismatch_of_contracts_is_found_and_named(swing, configured, sent):
-    settings = settings_for(PANDA, effort_contract=configured, effort_gain=GAIN)
+    contract = {"effort_contract": configured, "effort_gain": GAIN}
+    settings = settings_for(PANDA, prediction_horizon=0.0, **contract)
     shadow = Shadow(MODEL, settings)
     updates = follow(shadow, emulate(swing, sent))
     said = [update.verdict for update in updates if update.verdict is not None]
@@ -256,7 +257,8 @@ def test_a_pose_without_load_decides_nothing():
 def test_five_percent_of_mass_do_not_break_a_contract():
     states = list(drive(PANDA, motion_of(PANDA, 0.3), 100.0, seed=3, mass_error=0.05))
     for contract in (FULL, WITHOUT_FRICTION):
-        shadow = Shadow(MODEL, settings_for(PANDA, effort_contract=contract))
+        settings = settings_for(PANDA, effort_contract=contract, prediction_horizon=0.0)
+        shadow = Shadow(MODEL, settings)
         follow(shadow, emulate(states, contract))
         assert shadow.verdict.finding is ContractState.KEPT, contract
 
