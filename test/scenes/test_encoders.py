@@ -21,7 +21,7 @@ from arm_scene import (
 )
 from drive_settings import parameters_of
 from lies import COARSE, SERVO, in_steps
-from studies import SWEEP, each_once, few_or_all, study
+from studies import SWEEP, each_once, study
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import HOLDS, RUNNING
@@ -141,10 +141,13 @@ def test_no_slow_motion_is_accused(name, rate, measures_velocity):
             raise AssertionError(f"{kind}, seed {seed}") from error
 
 
-@pytest.mark.parametrize("late", few_or_all([0, 2], range(4)))
 @pytest.mark.parametrize(
-    ("rate", "ask"),
-    each_once([500.0, 200.0], [fall_back, deactivate, lambda it: it.configure(mode=FLOATING)]),
+    ("late", "rate", "ask"),
+    each_once(
+        range(4),
+        [500.0, 200.0],
+        [fall_back, deactivate, lambda it: it.configure(mode=FLOATING)],
+    ),
 )
 def test_an_arm_whose_torque_flickers_is_not_thrown_by_the_last_of_it(rate, ask, late):
     """The feedback's torque goes over to gravity's from its mean: .3 to .8 from its last value."""

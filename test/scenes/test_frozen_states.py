@@ -202,8 +202,9 @@ def test_steps_of_an_encoder_are_not_taken_for_frozen_positions(robot, velocitie
     assert played.speed.max() < 0.6
 
 
-@pytest.mark.parametrize("hand", [False, True], ids=["joints", "hand"])
-@pytest.mark.parametrize(("robot", "stiction"), each_once([*TIPS], [0.5, 1.5]))
+@pytest.mark.parametrize(
+    ("robot", "stiction", "hand"), each_once([*TIPS], [0.5, 1.5], [False, True])
+)
 def test_friction_that_is_not_what_the_controller_knows_freezes_nothing(robot, stiction, hand):
     asks, mode = to_and_fro(robot, ((0.005, 0.5), *MOTIONS), 0.5), {}
     if hand:

@@ -206,7 +206,7 @@ def model():
     return fr.Model.from_urdf(ARM)
 
 
-@pytest.mark.parametrize("seed", few_or_all(range(4), range(12)))
+@pytest.mark.parametrize("seed", few_or_all(range(2), range(12)))
 def test_drives_of_the_twin_are_the_law_of_python(model, seed):
     """In small steps, against the simulator with that law around it."""
     random = np.random.default_rng(seed)

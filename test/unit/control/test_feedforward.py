@@ -670,7 +670,7 @@ class Disturber:
         self.controller.activate(self.bench.now)
 
 
-@pytest.mark.parametrize("seed", few_or_all(range(3), range(6)))
+@pytest.mark.parametrize("seed", few_or_all(range(2), range(6)))
 def test_no_step_and_no_nan_whatever_happens(seed):
     bench = Bench().start()
     disturber = Disturber(bench, seed)

@@ -7,6 +7,7 @@ import pytest
 from control_arm import NAMES, PERIOD, Bench, Q, space
 from numpy.testing import assert_allclose
 from refusals import refusals
+from studies import study
 
 from featherstone_ros import _control
 from featherstone_ros.control.goal_tolerances import (
@@ -254,7 +255,7 @@ def float_meanwhile(bench: Bench) -> None:
     bench.configure(mode=Mode.FEEDFORWARD)
 
 
-@pytest.mark.parametrize("meanwhile", [arrive, fail_otherwise, float_meanwhile])
+@pytest.mark.parametrize("meanwhile", [arrive, fail_otherwise, study(float_meanwhile)])
 def test_trajectories_in_a_row_are_counted_anew_after_one_that_arrives_and_after_a_fault(meanwhile):
     bench = Bench(path_tolerance=0.1).start()
     meanwhile(bench)

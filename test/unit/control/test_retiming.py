@@ -355,7 +355,7 @@ def walk(seed, count, spread):
     return np.array(path)
 
 
-@pytest.mark.parametrize("seed", few_or_all([0, 1], range(4)))
+@pytest.mark.parametrize("seed", few_or_all([0], range(4)))
 def test_jerk_and_torque_rate_hold_at_every_instant(seed):
     """On a grid twenty times finer than the output's, within 1 %."""
     limits = replace(TIGHT, jerk=60.0 * TIGHT.velocity)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from compiled import control_parts
 from numpy.testing import assert_allclose
-from studies import few_or_all, study
+from studies import each_once, few_or_all, study
 
 LIMIT = np.array([2.0, np.inf])
 ASSUMED = np.array([2.0, 20.0])  # [rad/s]
@@ -158,8 +158,10 @@ def test_steps_of_an_encoder_are_followed(seed, velocity, step, dt):
     assert source.observer.oldest < TIMEOUT
 
 
-@pytest.mark.parametrize("hardware", [0.002, 0.01, 0.02])
-@pytest.mark.parametrize("velocity", ["repeated", "zero between", "live", "missing"])
+@pytest.mark.parametrize(
+    ("velocity", "hardware"),
+    each_once(["repeated", "zero between", "live", "missing"], [0.02, 0.01, 0.002]),
+)
 @pytest.mark.parametrize("seed", few_or_all([0], range(2)))
 def test_positions_that_a_faster_manager_repeats_follow_the_motion(seed, velocity, hardware):
     """A manager at 1 kHz above hardware at 500, 100 or 50 Hz."""

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
+from studies import study
 
 from featherstone_ros.control.torque_governor import cut, default_torque_rate
 
@@ -133,7 +134,7 @@ def test_refused_command_is_not_counted():
     assert counts(it) == (0, 0)
 
 
-@pytest.mark.parametrize("limit", [20.0, np.inf])
+@pytest.mark.parametrize("limit", [study(20.0), np.inf])
 @given(st.lists(arrays(float, 2, elements=st.floats(-1.7e308, 1.7e308)), min_size=3, max_size=9))
 def test_commands_stay_finite_however_large_what_is_asked_for(limit, asked):
     it = governor(limit=limit)

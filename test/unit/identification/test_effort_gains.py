@@ -138,7 +138,7 @@ def yielding(arm, mass, is_percent):
     return Recording(f"{mass} kg", SO101, t, *map(np.array, zip(*states, strict=True)))
 
 
-@pytest.mark.parametrize("is_percent", [True, False])
+@pytest.mark.parametrize("is_percent", [True, study(False)])
 def test_an_so101s_percent_and_stiffness_by_a_known_load_to_which_it_yields(is_percent):
     """Each effort is compared with the torque where the arm was, and friction as it moved there."""
     arm = fr.Model.from_file(example_robot("so101"), joints=SO101)

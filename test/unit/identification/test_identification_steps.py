@@ -23,7 +23,6 @@ from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_in
 from featherstone_ros.model.robots import robot_file, robot_names
 
 pytest.importorskip("scipy")
-from scipy.optimize import least_squares
 
 from featherstone_ros import identification
 from featherstone_ros.identification.bodies import Bodies, thickened, within
@@ -140,6 +139,8 @@ def test_a_fit_that_a_bound_holds_is_that_of_scipy():
 
     lower = np.concatenate([np.full(20, -np.inf), np.zeros(6), np.full(2, -np.inf)])
     start = np.concatenate([np.zeros(20), np.full(6, 0.1), np.zeros(2)])
+    from scipy.optimize import least_squares  # takes long: not in every process that collects
+
     found = least_squares(residuals, start, bounds=(lower, np.inf), xtol=1e-12, ftol=1e-12)
     np.testing.assert_allclose(fit.theta, found.x[:20], atol=1e-4)
     np.testing.assert_allclose(fit.drives, found.x[20:], atol=1e-4)

@@ -125,6 +125,7 @@ def test_gravity_of_an_arm_on_the_ceiling(arm, record, tool):
     assert numbers(wrong["shoulder"])[1] < 0
 
 
+@pytest.mark.study
 def test_effort_without_gravity_is_suspected(arm, record, tool):
     time, q, qd, tau = arm
     said = tool(*record(time, q, qd, tau - recorded_arm.gravity(q)))

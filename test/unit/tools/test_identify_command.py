@@ -9,7 +9,6 @@ import known_arm
 import numpy as np
 import pytest
 import yaml
-from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.identification.explanation import explain
@@ -255,9 +254,8 @@ def wrong(tmp_path):
     return record
 
 
-@pytest.mark.parametrize(
-    ("option", "status"), [("--fix offsets", 0), study("", 1), study("--force", 0)]
-)
+@pytest.mark.study  # the option is tried by a delay
+@pytest.mark.parametrize(("option", "status"), [("--fix offsets", 0), ("", 1), ("--force", 0)])
 def test_an_encoders_offset_is_named_and_corrected_where_that_is_asked_for(
     option, status, wrong, tool
 ):
@@ -335,6 +333,7 @@ def test_efforts_that_lack_a_part_are_refused_of_recordings(by_load, tmp_path, t
     assert f"drives.{NAMES[1]}.effort is torque_without_gravity, expected torque, current" in said
 
 
+@pytest.mark.study
 def test_currents_are_identified_by_the_links_of_the_urdf(tmp_path):
     """Whose errors of 3 % are all that is wrong with the gains."""
     gains = np.array([14.0, -13.0, 11.0, 10.5, -11.0, 9.0])
