@@ -202,14 +202,14 @@ class ControlledArm:
     def _with_payloads(self, names: object) -> ControlledArm:
         """Return the arm with parameters of the payloads that have these names."""
         accepted = self.parameters[PAYLOAD_NAMES].accept(names)
-        declared = declared_parameters(self.unloaded, accepted)
+        declared = declared_parameters(self.unloaded, tuple(accepted))
         defaults = {name: one.default for name, one in declared.items()}
         return replace(self, values={**defaults, **self.values, PAYLOAD_NAMES: accepted})
 
     @cached_property
-    def parameters(self) -> dict[str, Parameter]:
+    def parameters(self) -> Mapping[str, Parameter]:
         """All parameters by name, with their defaults for this arm."""
-        return declared_parameters(self.unloaded, self.values[PAYLOAD_NAMES])
+        return declared_parameters(self.unloaded, tuple(self.values[PAYLOAD_NAMES]))
 
     # The arm.
 

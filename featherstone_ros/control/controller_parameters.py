@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import REMEMBERED, Floats
 from featherstone_ros.control import cartesian_parameters
 from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.drive_parameters import drive_parameters
@@ -285,7 +286,8 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
             yield replace(parameter, check=check)
 
 
-def declared_parameters(model: Model, payloads: Iterable[str] = ()) -> dict[str, Parameter]:
+@lru_cache(REMEMBERED)
+def declared_parameters(model: Model, payloads: tuple[str, ...] = ()) -> Mapping[str, Parameter]:
     """Return all parameters by name, with their defaults for an arm and payloads of these names."""
     return {one.name: one for one in (*PARAMETERS, *parameters_of_arm(model, payloads))}
 

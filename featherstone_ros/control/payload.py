@@ -42,7 +42,8 @@ def _numbers(values: Mapping[str, Any], name: str) -> tuple[str, dict[str, Any]]
 
 def model_with_payload(values: Mapping[str, Any], model: Model) -> Model:
     """Return the arm with the parameters' gravity and the payload in force."""
-    model = model.with_gravity(values["gravity"])
+    if not np.array_equal(values["gravity"], model.gravity):  # another model is compiled
+        model = model.with_gravity(values["gravity"])
     for name in values.get(PAYLOAD_NAMES, []):
         _body(*_numbers(values, name), model)
     prefix, numbers = payload_of(values)
