@@ -8,7 +8,8 @@ The few thresholds are shared by all commands. An accusation needs
   whose links are hidden by its friction tells nothing of its gain, its sign or its encoder;
 - an improvement that matters: the torque becomes more probable by ``OF_SIZE`` or ``OF_KIND``, and
   what is found is ``CERTAIN`` and larger than anybody would mind;
-- no other hypothesis that is nearly as good: a rival within ``OF_SIZE`` leaves it untold.
+- no other hypothesis that is nearly as good: a rival within ``OF_SIZE`` leaves it untold;
+- of a gain, links that are seen in the effort: one near 0 also explains links of another arm.
 """
 
 from __future__ import annotations

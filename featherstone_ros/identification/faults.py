@@ -45,7 +45,7 @@ ANOTHER_ARM = (
 UNIT = "effort: current"  # of drives.<joint>, where a unit is named
 MAX_FAULTS = 3  # faults
 FINALISTS = 4  # of which the prior's width is chosen anew
-EXPLAINED = 0.5  # share of what an effort has beside its drive that links explain at least
+UNSEEN = 0.5  # of an effort's squares beside its drive: links that leave more are not seen in it
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
 DOUBTFUL = 0.1  # share of a joint's squared torque left, from which mirrored positions are tried
 CORRELATED = 0.9  # correlation of velocity and the rate of position, to compare them
@@ -78,7 +78,7 @@ def find_faults(fitting: Fitting) -> Faults:
     said = _in_words(inference, found)
     others = [_in_words(inference, rival).texts for rival in rivals]
     others = [texts for texts in others if texts and set(texts) != set(said.texts)]
-    if inference.width == max(THETAS) or (said.texts and not _is_explaining(found)):
+    if inference.width == max(THETAS) or (said.texts and _hides_links(found)):
         others.append((ANOTHER_ARM,))
     if not said.texts:
         return replace(said, notes=(*said.notes, *dict.fromkeys(sum(others, ()))))
@@ -188,10 +188,11 @@ def _is_telling(tried: Posterior, found: Posterior) -> bool:
     return all(after[k] < LIKELIER * before[order[k]] for k in moved)
 
 
-def _is_explaining(found: Posterior) -> bool:
-    """Whether links are seen in most efforts; a gain near 0 only hides links that are not these."""
-    left = (found.left**2).mean(axis=0) / (found.shares[0] ** 2 + 1e-300)
-    return bool(np.median(left) < 1.0 - EXPLAINED)
+def _hides_links(found: Posterior) -> bool:
+    """Whether gains but make links vanish that are not seen in most of their efforts."""
+    scaled = [k for group in found.hypothesis.gains for k in group]
+    left, beside = (found.left[:, scaled] ** 2).mean(axis=0), found.shares[0][scaled] ** 2
+    return 2 * int((left > UNSEEN * beside).sum()) > len(scaled)
 
 
 def _is_doubtful(found: Posterior, inference: Inference) -> bool:

@@ -391,7 +391,10 @@ def tilted(degrees: float) -> Spoil:
 
 
 def sibling(case: Case) -> Spoiled:
-    """Give the description of another arm of as many joints."""
+    """Give the description of another arm of as many joints, one by one in their order.
+
+    The SO-101's come from the hand to the base, the SO-100's from the base: each is another.
+    """
     other = controlled(SIBLINGS.get(case.arm, case.arm)).model
     recording = replace(sound(case), joint_names=other.joint_names)
     return Spoiled(recording, ("another arm's",), model=other)
