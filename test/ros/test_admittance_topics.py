@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,9 @@ def test_drives_are_told_where_the_arm_is_held_and_the_torque_of_the_model(hand)
     weight = fr.Dynamics(hand.model).gravity(np.array(commands[-1].position))
     np.testing.assert_allclose(commands[-1].position, hand.home, atol=1e-3)
     np.testing.assert_allclose(commands[-1].effort, weight, atol=1e-6)
-    assert min(np.diff([seconds(command.header.stamp) for command in commands])) > 0.0
+    # A twin in lockstep that waited long asks again, and is told the same.
+    told = [commands[0], *(new for last, new in pairwise(commands) if new != last)]
+    assert min(np.diff([seconds(command.header.stamp) for command in told])) > 0.0
 
 
 def test_no_wrench_is_told_and_targets_are_refused(hand):
