@@ -42,8 +42,9 @@ THINNEST = 0.05  # least radius of gyration along any direction, relative to the
 MIN_RADIUS = 0.005  # [m] of a body described as a point
 FIRM = 1000.0  # standard deviations by which a mass is off that is its box's half edge outside
 # theta = alpha, d1 d2 d3, s12 s23 s13, t1 t2 t3
-_DIAGONAL, _SHEAR, _SHIFT = slice(1, 4), slice(4, 7), slice(7, 10)
-_SHEAR_AT = ([0, 1, 0], [1, 2, 2])
+_DIAGONAL, _LINEAR = slice(1, 4), slice(4, 10)
+_ENTRIES = np.zeros((SIZE, 16))  # which of B, row by row, each of them gives
+_ENTRIES[range(SIZE), [15, 0, 5, 10, 1, 6, 2, 3, 7, 11]] = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,26 +207,27 @@ def within(J: Floats, lower: Floats, upper: Floats) -> Floats:
     return np.asarray(FIRM / (J[3, 3] * half**2)[:, None] * rows, float)
 
 
+def _terms(theta: Floats) -> Floats:
+    """Return the entries (..., 10) of B that are not 0: the last diagonal one, then as theta."""
+    terms = theta.copy()
+    terms[..., 0] = 1.0
+    terms[..., _DIAGONAL] = np.exp(theta[..., _DIAGONAL])
+    return np.asarray(np.exp(theta[..., :1]) * terms)
+
+
 def deformation(theta: Floats) -> Floats:
     """Return B(theta) (..., 4, 4), the identity at 0."""
-    B = np.zeros((*theta.shape[:-1], 4, 4))
-    B[..., [0, 1, 2], [0, 1, 2]] = np.exp(theta[..., _DIAGONAL])
-    B[..., _SHEAR_AT[0], _SHEAR_AT[1]] = theta[..., _SHEAR]
-    B[..., :3, 3] = theta[..., _SHIFT]
-    B[..., 3, 3] = 1.0
-    return np.exp(theta[..., 0])[..., None, None] * B
+    return (_terms(theta) @ _ENTRIES).reshape(*theta.shape[:-1], 4, 4)
 
 
 def deformation_derivatives(theta: Floats) -> Floats:
     """Return dB / dtheta (..., 10, 4, 4)."""
-    dB = np.zeros((*theta.shape[:-1], SIZE, 4, 4))
-    dB[..., 0, :, :] = deformation(theta)
-    scale = np.exp(theta[..., 0])
-    for k in range(3):
-        dB[..., 1 + k, k, k] = scale * np.exp(theta[..., 1 + k])
-        dB[..., 4 + k, _SHEAR_AT[0][k], _SHEAR_AT[1][k]] = scale
-        dB[..., 7 + k, k, 3] = scale
-    return dB
+    terms = _terms(theta)
+    slopes = terms.copy()
+    slopes[..., _LINEAR] = np.exp(theta[..., :1])
+    dB = slopes[..., None] * _ENTRIES
+    dB[..., 0, :] = terms @ _ENTRIES
+    return dB.reshape(*theta.shape, 4, 4)
 
 
 def upper_cholesky(J: Floats) -> Floats:

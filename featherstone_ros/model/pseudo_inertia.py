@@ -17,6 +17,11 @@ from featherstone_ros.arrays import Floats
 
 # Places of the vector's xx xy xz yy yz zz in the inertia matrix.
 UPPER = ROWS, COLUMNS = np.triu_indices(3)
+# (16, 10) m, h and tr(S) E - S of J, row by row: one product is quicker than ten assignments.
+PARAMETERS = np.zeros((16, 10))
+PARAMETERS[[15, 3, 7, 11], range(4)] = 1.0
+PARAMETERS[4 * ROWS + COLUMNS, range(4, 10)] = -1.0
+PARAMETERS[[0, 5, 10], 4:] += np.eye(3)[ROWS, COLUMNS]
 
 
 def pseudo_inertia(parameters: Floats) -> Floats:
@@ -33,10 +38,7 @@ def pseudo_inertia(parameters: Floats) -> Floats:
 
 def inertial_parameters(J: Floats) -> Floats:
     """Return the ten parameters (..., 10) of pseudo-inertias (..., 4, 4)."""
-    S = J[..., :3, :3]
-    inertia = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S
-    first = np.concatenate([J[..., 3, 3, None], J[..., :3, 3]], axis=-1)
-    return np.concatenate([first, inertia[..., ROWS, COLUMNS]], axis=-1)
+    return np.asarray(J.reshape(*J.shape[:-2], 16) @ PARAMETERS)
 
 
 def inertia_matrix(six: Floats) -> Floats:
