@@ -20,8 +20,8 @@ endif
 # Python starts hundreds of times in the tests: its bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST = $(VENV)/bin/python -m pytest
-# Tests of nodes wait more than they compute.
-BESIDE = --numprocesses $$(($$(nproc) < 8 ? 5 * $$(nproc) / 2 : 20)) --dist worksteal
+# Tests of nodes wait as long as they compute.
+BESIDE = --numprocesses $$(($$(nproc) < 8 ? 3 * $$(nproc) / 2 : 12)) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all oldest wheels wheels-arm64 test-arm64 docs bench chaos fuzz sanitize hostile lint environment python clean

@@ -226,9 +226,9 @@ LONG = (
 def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     """Return files of nodes, which wait, among others, which compute, for one worker after another.
 
-    Each has its share of both at any time, so that processors neither wait nor are waited for; the
-    last one only computes: nodes that run beside more others take more processor time.
-    pytest-xdist's worksteal gives each as many tests, and later those at the end of another's.
+    Each has its share of both, half of them in the other order, so that at any time processors
+    neither wait nor are waited for. pytest-xdist's worksteal gives each as many tests, and later
+    those at the end of another's.
     """
     files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
     rank = {name: k for k, name in enumerate(LONG)}
@@ -236,15 +236,14 @@ def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     nodes = [tests for tests in files if tests[0].get_closest_marker("ros")]
     others = chain.from_iterable(tests for tests in files if tests not in nodes)
     order: list[pytest.Item] = []
-    with_nodes = max(workers - 1, 1)
     for k in range(workers):
-        mine = nodes[k::with_nodes] if k < with_nodes else []
+        mine = nodes[k::workers]
         if k % 2:  # its long ones come while others have their short ones
             mine = mine[len(mine) // 2 :] + mine[: len(mine) // 2]
         room = (len(items) - len(order)) // (workers - k) - sum(map(len, mine))
         more = list(islice(others, max(room, 0)))
         for j, tests in enumerate(mine):
             beside = more[j * len(more) // len(mine) : (j + 1) * len(more) // len(mine)]
-            order += tests + beside
+            order += beside + tests if k % 2 else tests + beside
         order += more if not mine else []
     return order + list(others)
