@@ -145,6 +145,7 @@ def studied(tmp_path_factory):
         return run(monte_carlo.main, folder), folder, said.getvalue()
 
 
+@pytest.mark.study
 def test_study_writes_a_picture_and_says_how_fast_it_was(studied):
     results, folder, said = studied
     assert results["rms"].shape == (24, 3, 8, 7)
