@@ -371,8 +371,8 @@ def test_mesh_is_found_and_measured(tmp_path, name, scheme):
     solid = f'<mesh filename="{uri}" scale="0.1 0.2 0.3"/>'
     seen = shape(visual(solid, "1 2 3", "0.4 0.5 0.6"), folder=folder)
     placed = CORNERS * [0.1, 0.2, 0.3] @ rotation_from_rpy(0.4, 0.5, 0.6).T + [1, 2, 3]
-    np.testing.assert_allclose(seen.box.lower, placed.min(axis=0), atol=1e-7)
-    np.testing.assert_allclose(seen.box.upper, placed.max(axis=0), atol=1e-7)
+    np.testing.assert_allclose(seen.box.lower, placed.min(axis=0), atol=1e-9)
+    np.testing.assert_allclose(seen.box.upper, placed.max(axis=0), atol=1e-9)
 
 
 @pytest.mark.parametrize("variable", ["AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"])
