@@ -226,9 +226,8 @@ LONG = (
 def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     """Return files of nodes, which wait, among others, which compute, for one worker after another.
 
-    Each has its share of both, half of them in the other order, so that at any time processors
-    neither wait nor are waited for. pytest-xdist's worksteal gives each as many tests, and later
-    those at the end of another's.
+    Each has its share of both at any time, so that processors neither wait nor are waited for.
+    pytest-xdist's worksteal gives each as many tests, and later those at the end of another's.
     """
     files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
     rank = {name: k for k, name in enumerate(LONG)}
@@ -244,6 +243,6 @@ def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
         more = list(islice(others, max(room, 0)))
         for j, tests in enumerate(mine):
             beside = more[j * len(more) // len(mine) : (j + 1) * len(more) // len(mine)]
-            order += beside + tests if k % 2 else tests + beside
+            order += tests + beside
         order += more if not mine else []
     return order + list(others)
