@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -148,14 +147,13 @@ def parameters_of(kind: type) -> Iterator[Parameter]:
     for _, name, default, options in _declared(kind):
         if "{}" in name:
             continue
-        own: dict[str, Any] = {}
         if isinstance(default, Enum):
-            own["choices"] = tuple(map(str, type(default)))
+            options["choices"] = tuple(map(str, type(default)))
             default = str(default)
         elif isinstance(default, tuple):
-            own["check"] = options.get("check", of_length(len(default)))
+            options.setdefault("check", of_length(len(default)))
             default = list(default)
-        yield Parameter(name, default, **{**options, **own})
+        yield Parameter(name, default, **options)
 
 
 def joint_parameters_of(kind: type, joint: str, **defaults: float) -> Iterator[Parameter]:
@@ -173,8 +171,7 @@ def check_finite(settings: Any) -> None:
     Raises:
         ValueError: One is not finite (named), nor infinite where that is allowed.
     """
-    kind: type = type(settings)
-    for place, _, _, options in _declared(kind):
+    for place, _, _, options in _declared(type(settings)):
         number = getattr(settings, place)
         if isinstance(number, float) and not math.isfinite(number):
             if not number == options["maximum"] == math.inf:
@@ -191,19 +188,12 @@ def values_of(
     }
 
 
-@cache
-def _declared(kind: type) -> list[tuple[str, str, Any, dict[str, Any]]]:
-    """Return field, parameter, default and what else is declared, not to be changed."""
-    return [
-        (
-            place.name,
-            place.metadata["name"] or place.name,
-            place.default,
-            {key: value for key, value in place.metadata.items() if key != "name"},
-        )
-        for place in fields(kind)
-        if place.metadata
-    ]
+def _declared(kind: type) -> Iterator[tuple[str, str, Any, dict[str, Any]]]:
+    """Yield field, parameter, default and what else is declared."""
+    for place in fields(kind):
+        if place.metadata:
+            options = dict(place.metadata)
+            yield place.name, options.pop("name") or place.name, place.default, options
 
 
 def per_joint(values: Mapping[str, Any], pattern: str, joints: Iterable[str]) -> Floats:

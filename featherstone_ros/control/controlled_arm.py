@@ -124,7 +124,7 @@ class ControlledArm:
             check_names(path, {*model.joint_names, *model.locked})
         if not _files(parameters) and not isinstance(parameters, NodeParameters):
             _require_known(given, model)
-        defaults = {name: one.default for name, one in declared_parameters(model).items()}
+        defaults = {name: one.default for name, one in declared_parameters(model, ()).items()}
         try:
             arm = cls(model, defaults, tuple(_files(parameters)))
             arm = arm._changed(given)

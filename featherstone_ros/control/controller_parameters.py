@@ -287,7 +287,7 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
 
 
 @lru_cache(REMEMBERED)
-def declared_parameters(model: Model, payloads: tuple[str, ...] = ()) -> Mapping[str, Parameter]:
+def declared_parameters(model: Model, payloads: tuple[str, ...]) -> Mapping[str, Parameter]:
     """Return all parameters by name, with their defaults for an arm and payloads of these names."""
     return {one.name: one for one in (*PARAMETERS, *parameters_of_arm(model, payloads))}
 

@@ -18,10 +18,10 @@ from featherstone_ros.arrays import Floats
 # Places of the vector's xx xy xz yy yz zz in the inertia matrix.
 UPPER = ROWS, COLUMNS = np.triu_indices(3)
 # (16, 10) m, h and tr(S) E - S of J, row by row: one product is quicker than ten assignments.
-PARAMETERS = np.zeros((16, 10))
-PARAMETERS[[15, 3, 7, 11], range(4)] = 1.0
-PARAMETERS[4 * ROWS + COLUMNS, range(4, 10)] = -1.0
-PARAMETERS[[0, 5, 10], 4:] += np.eye(3)[ROWS, COLUMNS]
+_PARAMETERS = np.zeros((16, 10))
+_PARAMETERS[[15, 3, 7, 11], range(4)] = 1.0
+_PARAMETERS[4 * ROWS + COLUMNS, range(4, 10)] = -1.0
+_PARAMETERS[[0, 5, 10], 4:] += np.eye(3)[ROWS, COLUMNS]
 
 
 def pseudo_inertia(parameters: Floats) -> Floats:
@@ -38,7 +38,7 @@ def pseudo_inertia(parameters: Floats) -> Floats:
 
 def inertial_parameters(J: Floats) -> Floats:
     """Return the ten parameters (..., 10) of pseudo-inertias (..., 4, 4)."""
-    return np.asarray(J.reshape(*J.shape[:-2], 16) @ PARAMETERS)
+    return J.reshape(*J.shape[:-2], 16) @ _PARAMETERS
 
 
 def inertia_matrix(six: Floats) -> Floats:
