@@ -152,6 +152,11 @@ EQUIVALENT = {
         "if free[0] <= CERTAIN * free_deviation:",
     ): "a mass that is the bound to the bit may be called either",
     (
+        "featherstone_ros/identification/faults.py",
+        "return 2 * int((left > UNSEEN * beside).sum()) > len(scaled)",
+        "return 2 * int((left >= UNSEEN * beside).sum()) > len(scaled)",
+    ): "a share that is the bound to the bit may be called either",
+    (
         "featherstone_ros/control/streams.py",
         "if not SHORTEST <= since <= LONGEST:",
         "if not SHORTEST < since <= LONGEST:",

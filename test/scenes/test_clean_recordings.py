@@ -60,7 +60,9 @@ def test_an_arm_as_described_is_identified(arm, kind, plant):
     assert identified(Case(arm, kind, plant, seed=0, clean=True)) == ""
 
 
-@pytest.mark.parametrize(("fault", "arm"), few_or_all([("clipped", "so101")], SPOILS))
+@pytest.mark.parametrize(
+    ("fault", "arm"), few_or_all([("clipped", "so101"), ("sibling", "so101")], SPOILS)
+)
 def test_no_other_than_the_culprit_is_named(fault, arm):
     """Links up to 10 % off, quantised encoders, friction of 5 to 20 % of the torque, and noise.
 
