@@ -121,7 +121,7 @@ def assumed_armature(model: Model) -> Floats:
     if model.n > MAX_JOINTS:
         return model.armature
     try:
-        arm = replace(model, base="fixed").with_gravity(EARTH)
+        arm = replace(model, base="fixed", gravity=np.array(EARTH))
         return min_armature(arm).armature
     except (NoStableGainsError, SingularInertiaError):
         return model.armature

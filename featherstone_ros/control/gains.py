@@ -361,6 +361,9 @@ def postures(model: Model, count: int = CANDIDATES, seed: int = 1) -> Floats:
 
 def _mobility(inertia: Floats, joints: Sequence[str]) -> Floats:
     """Return the inverse of inertia matrices (..., n, n)."""
+    with suppress(np.linalg.LinAlgError):  # which takes a tenth of the time of eigenvalues
+        np.linalg.cholesky(inertia)
+        return np.asarray(np.linalg.inv(inertia))
     least, largest = np.linalg.eigvalsh(inertia)[:, [0, -1]].T
     at = int(np.argmin(least / np.maximum(largest, np.finfo(float).tiny)))
     if not least[at] >= -INDEFINITE * largest[at]:
