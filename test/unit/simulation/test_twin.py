@@ -8,6 +8,7 @@ from pushed_twin import ARM, START, apply_wrench, follow, make, set_state
 from studies import few_or_all
 
 import featherstone_ros as fr
+from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.robots import robot_file, robot_names
 from featherstone_ros.simulation import Noise, SimulatorSettings, Twin
 from featherstone_ros.simulation.twin import FULL_SPEED, drive_gains
@@ -328,6 +329,21 @@ def test_drive_comes_to_rest_where_its_spring_carries_the_arm(model, integrator)
     gravity = fr.Dynamics(model).gravity(twin.q)
     np.testing.assert_allclose(p * (goal - twin.q), gravity, rtol=1e-5)
     np.testing.assert_allclose(twin.effort, gravity, rtol=1e-5)
+
+
+def test_drives_that_hide_gravity_measure_as_much_less_in_motion_too(model):
+    twins = [
+        make(model, drive_p=400.0, drive_d=60.0, units=DriveUnits(model.joint_names, effort=effort))
+        for effort in ("torque", "torque_without_gravity")
+    ]
+    for twin in twins:
+        follow(twin, [0.5, 1.5], (), now=0.0)
+        run(twin, 100)
+    whole, hiding = twins
+    assert np.abs(whole.qd).min() > 0.1
+    np.testing.assert_array_equal(hiding.q, whole.q)
+    gravity = fr.Dynamics(model).gravity(whole.q)
+    np.testing.assert_allclose(whole.effort - hiding.effort, gravity, rtol=1e-9)
 
 
 def test_small_steps_are_the_spring_and_damper_of_the_equation(model):
