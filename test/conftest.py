@@ -165,7 +165,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the process even if something that tests have left in it hangs."""
+    """End the process even if something that tests have left in it hangs, and no later for gc."""
+    gc.freeze()
     faulthandler.dump_traceback_later(ENDING, exit=True, file=config.stash[stderr])
 
 
