@@ -128,12 +128,17 @@ class Trajectory:
             velocity, acceleration = self._spline(position)
             has_velocity = has_acceleration = ~has_velocity
         effort, self._has_effort = gather(points, "effort", order, space)
-        self._states = MotionState(position, velocity, acceleration, effort)
+        self._take(MotionState(position, velocity, acceleration, effort))
         check_limits(self._states, space, allow_moving_end or is_spline)
         self._turns = np.zeros(len(space.names))
         self._degrees = has_velocity.astype(int) + has_acceleration
         path = self.compiled()
         check_pieces(path.coefficients, path.effort, self.times)
+
+    def _take(self, states: MotionState) -> None:
+        """Go through these points from now on."""
+        self._states = states
+        self._paths: dict[float, CompiledPath] = {}  # that have no tolerance, by transition
 
     def _spline(self, position: Floats) -> tuple[Floats, Floats]:
         """Return velocities and accelerations (K, n) of a spline through positions.
@@ -196,7 +201,7 @@ class Trajectory:
                 close = OWN_TORQUE * (largest + OWN_TORQUE * largest.max())
                 if (np.abs(states.effort - torque) <= close).all():
                     found = copy(self)
-                    found._states = replace(states, effort=np.zeros_like(states.effort))
+                    found._take(replace(states, effort=np.zeros_like(states.effort)))
                     found._has_effort = np.zeros_like(self._has_effort)
                     return found
         return self
@@ -228,8 +233,9 @@ class Trajectory:
         since the trajectory's start [s]; q (n,): where it will begin from.
         """
         turns = self._space.turns(self.compiled().sample(elapsed)[0] - q)
-        self._states = replace(self._states, position=self._states.position - turns)
-        self._turns = self._turns + turns
+        if turns.any():
+            self._take(replace(self._states, position=self._states.position - turns))
+            self._turns = self._turns + turns
 
     def shorter_ways(self) -> str:
         """Return what ``turn_towards`` has made of which goals; empty if they are as given."""
@@ -261,7 +267,8 @@ class Trajectory:
         follows = np.abs(speed) <= SET_POINT_SPEED * space.velocity
         follows &= (end >= space.lower) & (end <= space.upper)
         velocity = np.where(follows, velocity, 0.0)[None]
-        self._states, self._period = replace(self._states, velocity=velocity), since
+        self._period = since
+        self._take(replace(self._states, velocity=velocity))
 
     def check_accelerations(self) -> None:
         """Check that no piece accelerates a joint as no arm does.
@@ -310,19 +317,24 @@ class Trajectory:
         ``transition``: time in which one that ends with velocity is stopped, 0: at once [s];
         ``tolerance``: (2, n) of position and velocity on the way, 0 for no bound.
         """
-        return CompiledPath(
-            self.times,
-            self._states.rows(),
-            self._degrees,
-            self._has_effort,
-            transition,
-            self._space.lower,
-            self._space.upper,
-            tolerance,
-            self._period,
-            self._space.velocity,
-            self._space.rates,
-        )
+        path = self._paths.get(transition) if tolerance is None else None
+        if path is None:
+            path = CompiledPath(
+                self.times,
+                self._states.rows(),
+                self._degrees,
+                self._has_effort,
+                transition,
+                self._space.lower,
+                self._space.upper,
+                tolerance,
+                self._period,
+                self._space.velocity,
+                self._space.rates,
+            )
+            if tolerance is None:
+                self._paths[transition] = path
+        return path
 
     def motion(self, now: float, desired: MotionState, transition: float) -> Motion:
         """Return the motion that follows this trajectory from the present desired state on.
