@@ -55,7 +55,8 @@ class SimulatedArm:
         self.push: Floats | float = 0.0
         self.stiffness: Floats = np.zeros(())
         self.measure: Callable[[JointState], JointState | None] = lambda state: state
-        self._limit = np.asarray(effort_limit)
+        self._upper = np.asarray(effort_limit)
+        self._lower = -self._upper
         self._coming: deque[tuple[float, Command]] = deque()
         self._command: Command | None = None
         self._time: float | None = None
@@ -131,7 +132,7 @@ class SimulatedArm:
     def _move(self, command: Command, steps: int) -> None:
         simulator, wrenches = self.simulator, self.wrenches
         ideal = self.units is None and command.position is None
-        if wrenches is None and ideal and not self.stiffness.any():
+        if wrenches is None and ideal and not np.count_nonzero(self.stiffness):  # any() is slow
             simulator.step(self._limited(command.effort), steps)
             return
         for _ in range(steps):
@@ -150,4 +151,4 @@ class SimulatedArm:
 
     def _limited(self, effort: Floats) -> Floats:
         """Return the drives' effort within their limits, and pushes."""
-        return np.maximum(np.minimum(effort, self._limit), -self._limit) + self.push
+        return np.maximum(np.minimum(effort, self._upper), self._lower) + self.push

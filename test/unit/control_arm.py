@@ -97,7 +97,8 @@ class Bench:
         self.model = model(urdf)
         self.arm = fr.Simulator(self.model, PERIOD, friction=friction)
         self.arm.reset(Q)
-        self.turns = np.array([kind == "continuous" for kind in self.model.joint_types])
+        kinds = enumerate(self.model.joint_types)
+        self.turns = [i for i, kind in kinds if kind == "continuous"]
         self.settings = settings(**changes)
         self.notes: list[str] = []
         limits, tip = JointSpace.of(self.model), self.model.link_names[-1]
@@ -155,7 +156,8 @@ class Bench:
     def measured(self) -> np.ndarray:
         """(n,) positions, within half a turn where a joint turns without end."""
         q = self.arm.q
-        q[self.turns] = (q[self.turns] + np.pi) % (2.0 * np.pi) - np.pi
+        if self.turns:
+            q[self.turns] = (q[self.turns] + np.pi) % (2.0 * np.pi) - np.pi
         return q
 
     def state(self) -> np.ndarray | None:
