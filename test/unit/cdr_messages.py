@@ -1,6 +1,7 @@
 """Writes the codec's two messages in plain Python: either byte order, any padding, any field."""
 
 import struct
+from functools import lru_cache
 
 
 class Writer:
@@ -34,13 +35,21 @@ def joint_state(names, position, velocity=(), effort=(), stamp=(0, 0), frame_id=
     writer = Writer(**options)
     writer.add("i", stamp[0])
     writer.add("I", stamp[1])
+    writer.data += _named(frame_id, tuple(names), **options)
+    for values in (position, velocity, effort):
+        writer.add_doubles(values)
+    return writer.message
+
+
+@lru_cache(16)
+def _named(frame_id, names, **options):
+    """Return what stands between stamp and numbers, which a rig sends again and again."""
+    writer = Writer(**options)
     writer.add_string(frame_id)
     writer.add("I", len(names))
     for name in names:
         writer.add_string(name)
-    for values in (position, velocity, effort):
-        writer.add_doubles(values)
-    return writer.message
+    return writer.data
 
 
 def float64_multi_array(values, dimensions=(), offset=0, **options):
