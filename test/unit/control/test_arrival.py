@@ -286,7 +286,7 @@ class Hand(ClosedLoop):
         arm = plain(model, told, mode="cartesian_impedance", tip=tip, **parameters)
         one = np.ones(model.n)
         plant = SimulatedArm.of(model, Drives(0.1 * one, one, friction * one), q)
-        super().__init__(arm, plant, delay=0.0, period=0.002)
+        super().__init__(arm, plant, delay=0.0, period=0.004)
         self.watch = ArrivalWatch(model, tip)
         self.look(0.5)
 
