@@ -176,6 +176,8 @@ class ControlledArm:
             ValueError: There is no such parameter, or its value is refused (named).
         """
         changed = {**(changes or {}), **more}
+        if not changed:
+            return self
         _require_known({PAYLOAD_NAMES: self.values[PAYLOAD_NAMES], **changed}, self.unloaded)
         arm = self._changed(changed)
         if PAYLOAD_NAMES in changed or arm.is_loaded_otherwise(self):
