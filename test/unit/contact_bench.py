@@ -175,7 +175,7 @@ class ContactBench:
             command = self.controller.accept_state(self.now, q, qd)
             assert command is not None, self.controller.rejection
             goal = self.controller.compiled.desired
-            if self.controller.compiled.phase == Phase.FAULT:  # as ~/joint_commands: where the arm is
+            if self.controller.compiled.phase == Phase.FAULT:  # as ~/joint_commands: the arm
                 goal = np.array([q, np.zeros(n)])
             pose = self.dynamics.link_pose(q, tip)
             force = self.push_of_plane(pose[:3, 3])
