@@ -12,6 +12,7 @@ from featherstone_ros.errors import ModelError
 from featherstone_ros.model.arguments import HUGE
 from featherstone_ros.model.joint_selection import JointSelection
 from featherstone_ros.model.pseudo_inertia import (
+    UPPER,
     in_frame,
     inertia_matrix,
     inertial_parameters,
@@ -290,10 +291,9 @@ def parameters_of(inertial: Inertial | None) -> Floats:
     """Return the ten inertial parameters of a link about its origin, see BodyTree."""
     if inertial is None:
         return np.zeros(10)
-    about = _about_body(np.eye(3), np.zeros(3), inertial.mass, inertial.com, inertial.inertia)
-    return np.concatenate(
-        [[inertial.mass], about["first_moment"], about["inertia"][np.triu_indices(3)]]
-    ).astype(float)
+    mass, c = inertial.mass, inertial.com + np.zeros(3, EXTENDED)
+    about = inertial.inertia + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return np.concatenate([[mass], mass * c, about[UPPER]]).astype(float)
 
 
 def inertial_of(link: str, parameters: Floats) -> Inertial:
