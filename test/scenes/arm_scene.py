@@ -32,6 +32,7 @@ from featherstone_ros.tools.robot_setup import RobotSetup
 
 Ask = Callable[[ClosedLoop], Any]
 Moving = Callable[[float], tuple[float, float, float]]  # position, velocity, acceleration at a time
+ARMS: dict[tuple[str, str], ControlledArm] = {}  # by robot and parameters, with all they chose
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 
 
@@ -238,7 +239,10 @@ def play(scene: Scene) -> Played:
     if joints:
         arm = ControlledArm.of(robot.text, scene.parameters, joints)
     else:
-        arm = robot.arm.with_parameters(scene.parameters)
+        key = scene.robot, repr(scene.parameters)
+        if key not in ARMS:
+            ARMS[key] = robot.arm.with_parameters(scene.parameters)
+        arm = ARMS[key]
     start = robot.start if scene.start is None else np.asarray(scene.start, float)
     period = arm.timing.period if scene.period is None else scene.period
     real = arm.with_parameters(scene.twin)
