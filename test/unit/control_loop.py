@@ -71,9 +71,9 @@ class LoopBench(Bench):
 
     def encoded(self, names: tuple[str, ...] = NAMES) -> bytes:
         """The arm's state as bytes, joints in any order."""
-        rows = np.array([self.measured, self.arm.qd])[:, [NAMES.index(name) for name in names]]
-        nanoseconds = round(self.stamp * 1e9)
-        stamp = nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000
+        order = [NAMES.index(name) for name in names]
+        rows = [[row[i] for i in order] for row in (self.measured.tolist(), self.arm.qd.tolist())]
+        stamp = divmod(round(self.stamp * 1e9), 1_000_000_000)
         return cdr_messages.joint_state(names, *rows, stamp=stamp)
 
     def state(self) -> None:
