@@ -40,6 +40,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.client import Client
 from rclpy.context import Context
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
@@ -247,6 +248,24 @@ def is_alive(pid: int) -> bool:
     return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+class Probe(Node):
+    """A node without DDS's events: to wait for those costs more than to wait for messages."""
+
+    def __init__(self, name: str, context: Context) -> None:
+        """Join a domain."""
+        super().__init__(name, context=context, start_parameter_services=False)
+
+    def create_subscription(self, *given: Any, **options: Any) -> Any:
+        """Subscribe."""
+        events = SubscriptionEventCallbacks(use_default_callbacks=False)
+        return super().create_subscription(*given, event_callbacks=events, **options)
+
+    def create_publisher(self, *given: Any, **options: Any) -> Any:
+        """Make a publisher."""
+        events = PublisherEventCallbacks(use_default_callbacks=False)
+        return super().create_publisher(*given, event_callbacks=events, **options)
+
+
 class Listener:
     """A node whose thread hands on raw messages at once, with what DDS says about each.
 
@@ -258,7 +277,7 @@ class Listener:
         self, ros: Ros, name: str, *topics: tuple[type, str, Callable[[bytes, dict], None]]
     ) -> None:
         """Listen to topics (type, name, callback) until ``ros`` ends; the first wakes it."""
-        self.node = Node(name, context=ros.context, start_parameter_services=False)
+        self.node = Probe(name, ros.context)
         self._taken = [
             (self.node.create_subscription(kind, topic, callback, DEEP, raw=True), callback)
             for kind, topic, callback in topics
@@ -345,7 +364,7 @@ class Ros:
         }
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
-        self.node = Node("probe", context=self.context, start_parameter_services=False)
+        self.node = Probe("probe", self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.listeners: list[Listener] = []
