@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import fcntl
 import gc
 import os
 import runpy
 import signal
 import subprocess
 import sys
+import termios
 import traceback
 from collections.abc import Mapping
 from functools import cache
@@ -37,10 +39,12 @@ class ForkedNode:
         environment: Mapping[str, str],
         folder: Path,
         stdout: int = subprocess.PIPE,
+        has_terminal: bool = False,
     ) -> None:
         """Start it in ``folder``; it ends with this process.
 
         ``arguments`` are those of Python: ``["-m", module, ...]`` or ``[script, ...]``.
+        ``has_terminal``: ``stdout`` is one, and becomes that of the process's own session.
         """
         start_server()
         is_piped = stdout == subprocess.PIPE
@@ -48,7 +52,7 @@ class ForkedNode:
         self.stdout = None if reading is None else open(reading, errors="replace")
         here, there = FORKING.Pipe(duplex=False)
         with here, Connection(output, readable=False) as handed_on:
-            what = arguments, dict(environment), str(folder), handed_on, there
+            what = arguments, dict(environment), str(folder), handed_on, has_terminal, there
             self._process = FORKING.Process(target=run, args=what, daemon=True)
             with there:
                 self._process.start()
@@ -90,11 +94,17 @@ def run(
     environment: Mapping[str, str],
     folder: str,
     output: Connection,
+    has_terminal: bool,
     ready: Connection,
 ) -> None:
     """Be Python with these arguments, to its end."""
     ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGKILL)
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # the tests may have a priority
+    if has_terminal:
+        os.setsid()
+        fcntl.ioctl(output.fileno(), termios.TIOCSCTTY, 0)
+        os.dup2(output.fileno(), 0)
+        sys.stdin = open(0, closefd=False)
     for stream in (1, 2):
         os.dup2(output.fileno(), stream)
     os.environ.clear()

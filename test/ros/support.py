@@ -143,19 +143,23 @@ class NodeProcess:
         folder: Path,
         stdout: int = subprocess.PIPE,
         fork: bool = True,
+        has_terminal: bool = False,
     ) -> None:
         """Start the process in ``folder``, which is not the source folder.
 
         It ends with the thread that starts it, however that ends. A module or script of Python's is
         forked, which is cheaper (see ``forked.py``), unless it need be a process of its own.
+        ``has_terminal``: ``stdout`` is one, and its session's: Ctrl-C there becomes a signal.
         """
         is_forked = fork and FORKS and is_python(command)
         self._changed = threading.Condition()
         self._lines: list[str] = []
         self._process: subprocess.Popen[str] | ForkedNode
         if is_forked:
-            self._process = ForkedNode(command[1:], environment, folder, stdout)
+            self._process = ForkedNode(command[1:], environment, folder, stdout, has_terminal)
         else:
+            if has_terminal:  # a shell opens it, which makes it that of the session
+                command = ["sh", "-c", 'exec "$@" <"$0"', os.ttyname(stdout), *command]
             if shutil.which("setpriv"):
                 command = ["setpriv", "--pdeathsig", "KILL", *command]
             self._process = subprocess.Popen(
@@ -166,6 +170,7 @@ class NodeProcess:
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
+                start_new_session=has_terminal,
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -410,10 +415,16 @@ class Ros:
         return ["--ros-args", *(["--params-file", str(file)] if parameters else [])]
 
     def run(
-        self, command: list[str], stdout: int = subprocess.PIPE, fork: bool = True
+        self,
+        command: list[str],
+        stdout: int = subprocess.PIPE,
+        fork: bool = True,
+        has_terminal: bool = False,
     ) -> NodeProcess:
         """Start any program in the domain; it is killed at the end, if it still runs then."""
-        process = NodeProcess(command, self.environment, self.folder, stdout, fork)
+        process = NodeProcess(
+            command, self.environment, self.folder, stdout, fork, has_terminal=has_terminal
+        )
         self._processes.append(process)
         return process
 

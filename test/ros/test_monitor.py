@@ -6,7 +6,6 @@ import signal
 
 import pytest
 from support import (  # skips this module where ROS is missing
-    DEADLINE,
     TOOL,
     NodeProcess,
     Ros,
@@ -70,5 +69,5 @@ def test_ctrl_c_in_a_terminal_ends_it(twins):
         seen = read_until(master, b"right/digital_twin", b"active")
         os.write(master, b"\x03")
         seen += read_until_end(master, process)
-        assert process.wait(DEADLINE) == 0, seen.decode(errors="replace")
+        assert process.wait() == 0, seen.decode(errors="replace")
         assert b"Traceback" not in seen

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from studies import study
-from support import TOOL  # skips this module where ROS is missing
+from support import TOOL, NodeProcess  # skips this module where ROS is missing
 
 # isort: split
 from rig import BRIEF, CONTROLLER, KEEP, STANDING, TWIN, Hand, Rig
@@ -64,18 +63,18 @@ def leader(shared: Leader) -> Iterator[Leader]:
 
 
 @contextmanager
-def teaching(rig: Rig, *arguments: str) -> Iterator[tuple[subprocess.Popen, int]]:
+def teaching(rig: Rig, *arguments: str) -> Iterator[tuple[NodeProcess, int]]:
     """Teach in a terminal; yield the process, and the terminal's other end, once the arm floats."""
     with in_terminal(rig.ros, *TOOL, "teach", *arguments) as (process, master, _):
         read_until(master, b"space: begin")
         yield process, master
 
 
-def end(process: subprocess.Popen, master: int) -> tuple[int, str]:
+def end(process: NodeProcess, master: int) -> tuple[int, str]:
     """Return the exit status, and what was shown until the end."""
     os.set_blocking(master, False)
     seen = read_until_end(master, process)
-    return process.returncode, (seen + read(master)).decode(errors="replace")
+    return process.wait(), (seen + read(master)).decode(errors="replace")
 
 
 def mode(rig: Rig) -> str:
@@ -150,8 +149,8 @@ def test_whatever_ends_teaching_the_arm_is_held_afterwards(leader, how):
             os.close(master)
         else:
             os.write(master, b"\x03")
-        rig.ros.wait_for(lambda: process.poll() is not None, "end")
-    assert process.returncode == 130 if how == "Ctrl-C" else process.returncode != 0
+        rig.ros.wait_for(lambda: not process.is_running, "end")
+    assert process.wait() == 130 if how == "Ctrl-C" else process.wait() != 0
     assert mode(rig) == HOLDING
     assert not (rig.ros.folder / "none.yaml").exists()
 
