@@ -71,7 +71,7 @@ def test_demo_reports_what_it_measured(ros, tmp_path):
 
 
 def test_the_twin_stays_until_the_controller_has_brought_the_arm_to_rest(ros):
-    rig = held_panda(ros, pace=1.0)
+    rig = held_panda(ros, pace=1.0, rate=50.0)
     rig.move()
     ros.set_parameters(TWIN, {"real_time_factor": 0.2})  # so long that clean up is asked for again
     with DemoNode("", ros.domain, lambda: None, simulated=True) as node:
