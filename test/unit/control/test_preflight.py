@@ -1,6 +1,7 @@
 """Will a trajectory stay within the motors: torque along it, limits, how much slower."""
 
 from dataclasses import replace
+from functools import cache
 from math import inf
 from typing import Any
 
@@ -38,11 +39,18 @@ STILL = np.zeros(2)
 NO_DRIVES = Drives(*np.zeros((3, 2)))
 
 
+robot_of = cache(load)
+
+
+@cache
+def motion_of(name: str) -> Any:
+    robot = robot_of(name)
+    return plan(robot.model, robot.inverse_dynamics, robot.start, 4.0, 0.9)
+
+
 def fast_motion(name: str, stretch: float) -> UncheckedTrajectory:
     """A motion of every joint whose speeds are 90 % of the limits in its own time."""
-    robot = load(name)
-    motion = plan(robot.model, robot.inverse_dynamics, robot.start, 4.0, 0.9)
-    time, q, qd, qdd = motion.samples(0.02)
+    robot, (time, q, qd, qdd) = robot_of(name), motion_of(name).samples(0.02)
     rows = zip(time * stretch, q, qd / stretch, qdd / stretch**2, strict=True)
     return UncheckedTrajectory(robot.model.joint_names, tuple(Point(*row) for row in rows))
 
@@ -109,8 +117,8 @@ def test_trace_has_both_sides_of_every_corner():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_torque_is_what_the_simulated_arm_needs(name):
-    robot, given = load(name), fast_motion(name, 1.0)
-    arm = ControlledArm.from_robot(name, given.names)
+    robot, given = robot_of(name), fast_motion(name, 1.0)
+    arm = robot_of(name).arm
     asked = check_file(given, arm).verdict.demand
     needed = robot.inverse_dynamics(asked.position, asked.velocity, asked.acceleration)
     swift = np.abs(asked.velocity) > 0.1
@@ -154,7 +162,7 @@ def test_random_demands_are_of_both_kinds_and_rms_is_over_time():
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name, stretch):
     given = fast_motion(name, stretch)
-    arm = ControlledArm.from_robot(name, given.names)
+    arm = robot_of(name).arm
     verdict = check_file(given, arm).verdict
     assert not verdict.fits and 1.0 < verdict.slow_down < inf
     assert check_file(slowed(given, round_up(verdict.slow_down)), arm).verdict.fits
@@ -163,7 +171,7 @@ def test_a_trajectory_slowed_down_as_advised_fits_and_one_less_so_does_not(name,
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_torque_alone_decides_where_there_are_no_speed_limits(name):
-    arm = ControlledArm.from_robot(name)
+    arm = robot_of(name).arm
     free = replace(arm.unloaded, velocity_limit=np.full(arm.model.n, inf))
     verdict = check_file(fast_motion(name, 0.3), replace(arm, unloaded=free)).verdict
     assert {excess.quantity for excess in verdict.excesses} == {"torque"}
@@ -260,7 +268,7 @@ def test_the_velocity_that_was_desired_until_a_motion_takes_over_counts():
 
 def test_line_for_the_log_names_the_worst_of_each_quantity():
     path = fast_motion("panda", 0.4)
-    verdict = check_file(path, ControlledArm.from_robot("panda", path.names)).verdict
+    verdict = check_file(path, robot_of("panda").arm).verdict
     text = str(verdict)
     assert text.count("velocity of") == 1 and text.count("torque of") <= 1
     assert f"and {len(verdict.excesses) - text.count(' of joint ')} more" in text
@@ -272,7 +280,7 @@ def test_line_for_the_log_names_the_worst_of_each_quantity():
 @pytest.mark.parametrize("name", ROBOTS)
 def test_filled_efforts_are_the_torque_at_the_points(name):
     path = fast_motion(name, 1.0)
-    checked = check_file(path, ControlledArm.from_robot(name, path.names))
+    checked = check_file(path, robot_of(name).arm)
     asked = checked.verdict.demand
     for point in checked.filled.points[:-1]:
         k = int(np.searchsorted(asked.time, point.time, side="right")) - 1
