@@ -168,7 +168,7 @@ def test_the_bar_is_carried_and_the_left_arm_stays_when_the_rights_controller_di
     spec = importlib.util.spec_from_file_location("page_of_two_arms", path)
     page = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(page)
-    page.DEAD = page.START + 0.6 * page.TURN
+    page.DEAD = page.START + 0.25 * page.TURN
     page.END = page.DEAD + 1.0
     time, hands, wanted, force, speed, effort = page.carry(400.0, 0.0, Bar(5000.0, 20.0))
     on = page.during(time, page.START, page.DEAD)
