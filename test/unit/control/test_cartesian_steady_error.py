@@ -81,7 +81,7 @@ class Scene:
     few_or_all([("ur5e", "tip")], product(TIPS, ["base", "tip"])),
 )
 def test_without_dry_friction_the_target_is_reached(robot, axes):
-    for error in Scene(robot, dry=0.0, period=2 * STEP, stiffness_frame=axes).errors():
+    for error in Scene(robot, dry=0.0, period=4 * STEP, stiffness_frame=axes).errors():
         assert np.linalg.norm(error[:3]) < 1e-4
         assert np.linalg.norm(error[3:]) < 5e-4
 
@@ -90,7 +90,7 @@ def test_without_dry_friction_the_target_is_reached(robot, axes):
 @pytest.mark.parametrize("robot", few_or_all(["panda"], TIPS))
 def test_dry_friction_leaves_what_its_torque_is_over_the_stiffness(robot, times):
     """Compensated along the desired velocity, it is not compensated at rest."""
-    scene = Scene(robot, dry=1.0, stiffness=times * STIFFNESS, period=2 * STEP)
+    scene = Scene(robot, dry=1.0, stiffness=times * STIFFNESS, period=4 * STEP)
     for error in scene.errors():
         assert (np.abs(error) < scene.left_by_dry_friction()).all()
         assert np.linalg.norm(error[:3]) > 1e-4 / times
