@@ -271,7 +271,6 @@ TEST = [
     *BAGS,
     *SCIPY,
     "clarabel",
-    "cvxpy",
     "cython>=3.0.8",
     "hypothesis",
     "matplotlib",

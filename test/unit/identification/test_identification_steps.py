@@ -107,23 +107,33 @@ def small_problem(seed=4, sigma=0.05):
 
 def test_gauss_newton_agrees_with_a_semidefinite_program():
     """Both minimise the squares over possible bodies; the pull towards the URDF is next to none."""
-    cvxpy = pytest.importorskip("cvxpy")
+    clarabel = pytest.importorskip("clarabel")
+    from scipy.sparse import csc_array, diags_array
+
     bodies, facts, _ = small_problem()
     R, y = facts.reduced(np.full(2, 20.0))
     fit = solve(R, y, bodies, np.full(2, 1e3), width=30.0)
     x = fit.unknowns(bodies)
 
-    unknown = cvxpy.Variable(R.shape[1])
-    constraints = [unknown[20:26] >= 0]
-    basis = pseudo_inertia(np.eye(10))
-    for b in range(2):
-        J = sum(unknown[10 * b + k] * basis[k] for k in range(10))
-        constraints.append((J + J.T) / 2 >> 1e-9 * np.eye(4))
-    program = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(R @ unknown - y)), constraints)
-    least = program.solve(solver="CLARABEL")
-    assert least <= ((R @ x - y) ** 2).sum() * (1 + 1e-6) + 1e-6
-    assert ((R @ x - y) ** 2).sum() == pytest.approx(least, rel=0.01)
-    np.testing.assert_allclose(R @ x, R @ unknown.value, atol=0.02 * np.abs(R @ x).max())
+    # Unknowns and what they leave; A (unknowns, left) + slack = b, the slack in cones.
+    r, p = R.shape
+    column, row = np.tril_indices(4)  # a symmetric matrix as Clarabel takes it
+    basis = pseudo_inertia(np.eye(10))[:, row, column] * np.where(row == column, 1.0, np.sqrt(2.0))
+    A = np.zeros((r + 26, p + r))
+    A[:r] = np.hstack([R, -np.eye(r)])
+    A[r : r + 6, 20:26] = -np.eye(6)
+    A[r + 6 :, :20] = np.kron(np.eye(2), -basis.T)
+    cones = [clarabel.ZeroConeT(r), clarabel.NonnegativeConeT(6)]
+    cones += [clarabel.PSDTriangleConeT(4)] * 2
+    squares = csc_array(diags_array(np.repeat([0.0, 2.0], [p, r])))
+    b, settings = np.append(y, np.zeros(26)), clarabel.DefaultSettings()
+    settings.verbose = False
+    program = clarabel.DefaultSolver(squares, np.zeros(p + r), csc_array(A), b, cones, settings)
+    least = program.solve()
+    unknown = np.array(least.x)[:p]
+    assert least.obj_val <= ((R @ x - y) ** 2).sum() * (1 + 1e-6) + 1e-6
+    assert ((R @ x - y) ** 2).sum() == pytest.approx(least.obj_val, rel=0.01)
+    np.testing.assert_allclose(R @ x, R @ unknown, atol=0.02 * np.abs(R @ x).max())
 
 
 def test_a_fit_that_a_bound_holds_is_that_of_scipy():
