@@ -384,10 +384,13 @@ def _ball(free: Floats, com: Floats | None) -> Floats:
 
 
 def _mass_com_inertia(parameters: Floats) -> Floats:
-    """Return (10,) mass, centre of mass, and inertia xx xy xz yy yz zz about it."""
-    mass, com = parameters[0], parameters[1:4] / parameters[0]
-    about = inertia_matrix(parameters[4:]) - mass * (com @ com * np.eye(3) - np.outer(com, com))
-    return np.concatenate([[mass], com, about[UPPER]])
+    """Return (..., 10) mass, centre of mass, and inertia xx xy xz yy yz zz about it."""
+    mass, com = parameters[..., :1], parameters[..., 1:4] / parameters[..., :1]
+    squares = com[..., :, None] * com[..., None, :]
+    about = np.trace(squares, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - squares
+    rows, columns = UPPER
+    inertia = parameters[..., 4:] - mass * about[..., rows, columns]
+    return np.concatenate([mass, com, inertia], axis=-1)
 
 
 def _variances(R: Floats, ball: Deformable, armature: Floats, spread: Floats, fit: Fit) -> Floats:
@@ -397,9 +400,5 @@ def _variances(R: Floats, ball: Deformable, armature: Floats, spread: Floats, fi
     """
     found = ball.deformed(fit.theta)
     errors = STEP * covariance_factor(R, ball, armature, spread, fit)[:SIZE].T
-    return np.asarray(
-        sum(
-            ((_mass_com_inertia(found + e) - _mass_com_inertia(found - e)) / (2 * STEP)) ** 2
-            for e in errors
-        )
-    )
+    more, less = (_mass_com_inertia(found + sign * errors) for sign in (1.0, -1.0))
+    return np.asarray((((more - less) / (2 * STEP)) ** 2).sum(axis=0))
