@@ -75,7 +75,8 @@ def find_faults(fitting: Fitting) -> Faults:
         return Faults(tuple(in_words(fitting.dynamics.model.joint_names, coupled)), nothing)
     inference = Inference(fitting)
     found, rivals = likeliest(inference)
-    said = _in_words(inference, found)
+    notes = _always(found, inference.model.gravity), *_untold(inference, found)
+    said = replace(_in_words(inference, found), load=_load(inference, found), notes=notes)
     others = [_in_words(inference, rival).texts for rival in rivals]
     others = [texts for texts in others if texts and set(texts) != set(said.texts)]
     if inference.width == max(THETAS) or (said.texts and _hides_links(found)):
@@ -271,13 +272,8 @@ def _in_words(inference: Inference, found: Posterior) -> Faults:
     ]
     late = _delayed(found)
     texts += late + _tilted(found, inference.model.gravity)
-    return Faults(
-        tuple(texts),
-        np.where(certain, found.offsets, 0.0),
-        _load(inference, found),
-        found.delay[0] if late else 0.0,
-        (_always(found, inference.model.gravity), *_untold(inference, found, width)),
-    )
+    offsets = np.where(certain, found.offsets, 0.0)
+    return Faults(tuple(texts), offsets, delay=found.delay[0] if late else 0.0)
 
 
 def _delayed(found: Posterior) -> list[str]:
@@ -324,12 +320,13 @@ def _always(found: Posterior, given: Sequence[float] | Floats) -> str:
     return f"estimated: {late}; {level}"
 
 
-def _untold(inference: Inference, found: Posterior, width: tuple[float, float]) -> list[str]:
+def _untold(inference: Inference, found: Posterior) -> list[str]:
     """Name the efforts' sizes, encoders' zeros and load that this motion does not tell.
 
     A size is told if it cannot be another unit's, a zero if all that it may be is small.
     """
     hypothesis, names = found.hypothesis, inference.model.joint_names
+    width = _scatter(inference, found)
     scaled = {k for group in hypothesis.gains for k in group}
     sizes = [
         names[joint]

@@ -91,10 +91,31 @@ class Rows:
     products: Floats  # (j, m, m) of the columns with each other
     # (j, N, m) the columns [links | offsets | tilt | delay | all efforts], of which is left what
     # the joint's drive does not explain
-    samples: Floats
+    samples: Sequence[Floats] | Floats
     efforts: Floats  # (N, j)
     own: Floats  # (j, t, t) products of the drive's columns with each other
     drive: Floats  # (j, t, m) what the drive explains of the columns, by its terms
+
+    @cached_property
+    def inner(self) -> Floats:
+        """(j, m - j - 1, m - j - 1) products of the links, offsets and tilt with each other."""
+        m = self.products.shape[1] - self.efforts.shape[1] - 1
+        return self.products[:, :m, :m].copy()  # contiguous, for BLAS
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """(j, t, t) of the drives' terms, for noise of deviation 1."""
+        return np.linalg.pinv(self.own, rcond=1e-10, hermitian=True)
+
+    def but_for(self, joints: Sequence[int], other: Rows) -> Rows:
+        """Return the same equations, but others for these judged joints."""
+        each = [other if k in joints else self for k in range(len(self.samples))]
+        products, own, drive = (
+            np.array([getattr(rows, name)[k] for k, rows in enumerate(each)])
+            for name in ("products", "own", "drive")
+        )
+        samples = [rows.samples[k] for k, rows in enumerate(each)]
+        return Rows(products, samples, self.efforts, own, drive)
 
 
 class Inference:
@@ -255,13 +276,25 @@ class Posterior:
     offsets: Floats  # (n,) of the encoders [rad or m]
     offset_deviation: Floats  # (n,) likewise
     delay: tuple[float, float]  # of all efforts [s], and its deviation
-    gravity: Floats  # (3,) in the base link's frame [m/s^2]
     tilt: float  # deviation of its direction [rad]
     load: tuple[float, float]  # mass on the last link [kg], and its deviation
-    left: Floats = field(repr=False)  # (N, j) torque that stays unexplained
-    links: Floats = field(repr=False)  # unknowns of links, load, delay and tilt
-    # RMS of efforts beside their drives (j,), and of what drives take (j,)
-    shares: tuple[Floats, Floats] = field(repr=False)
+    x: Floats = field(repr=False)  # (p,) the solver's unknowns
+    solver: Solver = field(repr=False)
+
+    @cached_property
+    def gravity(self) -> Floats:
+        """(3,) in the base link's frame [m/s^2]."""
+        return self.solver.gravity(self.x)
+
+    @cached_property
+    def left(self) -> Floats:
+        """(N, j) torque that stays unexplained, beside the best drives."""
+        return self.solver.left(self.x)
+
+    @property
+    def shares(self) -> tuple[Floats, Floats]:
+        """RMS of efforts beside their drives (j,), and of what drives take (j,)."""
+        return np.sqrt(self.solver.beside), self.solver.taken(self.x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,20 +315,16 @@ class Solver:
         """Lay out the unknowns: theta, load, delay, tilt, offsets, logarithms of gains."""
         self.all, self.hypothesis, self.bodies = inference, hypothesis, inference.bodies
         self.width = width
-        plain = inference.rows(hypothesis)
-        light = inference.rows(hypothesis, True) if hypothesis.weightless else plain
+        self.rows = inference.rows(hypothesis)
+        if hypothesis.weightless:
+            self.rows = self.rows.but_for(
+                hypothesis.weightless, inference.rows(hypothesis, weightless=True)
+            )
         j, n = len(inference.judged), inference.model.n
         order = hypothesis.order or tuple(range(j))
         links = SIZE * len(self.bodies.names)
-        rows = [light if k in hypothesis.weightless else plain for k in range(j)]
-        self.products = np.array([row.products[k] for k, row in enumerate(rows)])
-        m = links + n + 2
-        self.inner = self.products[:, :m, :m].copy()  # contiguous, for BLAS
-        self.samples = [row.samples[k] for k, row in enumerate(rows)]
-        self.own = np.array([row.own[k] for k, row in enumerate(rows)])
-        self.drive = np.array([row.drive[k] for k, row in enumerate(rows)])
-        self.N, self.j, self.n, self.links = len(plain.efforts), j, n, links
-        self.effort = [m + 1 + order[k] for k in range(j)]
+        self.N, self.j, self.n, self.links = len(self.rows.efforts), j, n, links
+        self.effort = [links + n + 3 + order[k] for k in range(j)]
         self.geometry = links + np.array([n, n + 1, *hypothesis.offsets], dtype=np.intp)
         self.sign = np.ones(j)
         self.sign[list(hypothesis.negative)] = -1.0
@@ -310,7 +339,7 @@ class Solver:
         ]
         self.spread = np.concatenate(parts)
         self.precision = self.spread**-2
-        self.beside = self.products[range(j), self.effort, self.effort] / self.N
+        self.beside = self.rows.products[range(j), self.effort, self.effort] / self.N
         self.least = np.maximum(inference.least**2, (OF_LINKS**2) * self.beside) + 1e-300
         self.at = np.cumsum([len(part) for part in parts])
 
@@ -348,7 +377,7 @@ class Solver:
 
     def remaining(self, x: Floats, value: Floats) -> Floats:
         """Return each joint's factors (j, m) of the columns in the torque that is left."""
-        left = np.zeros(self.products.shape[:2])
+        left = np.zeros(self.rows.products.shape[:2])
         left[range(self.j), self.effort] = 1.0
         left[:, : len(value)] -= self.gain(x)[:, None] * value
         left[:, len(value)] -= x[self.at[1]]
@@ -358,7 +387,7 @@ class Solver:
         """Return what unknowns explain; the noise is what they leave."""
         value, length = self.value(x), self.all.length
         left = self.remaining(x, value)
-        rest = (self.products @ left[:, :, None])[:, :, 0]
+        rest = (self.rows.products @ left[:, :, None])[:, :, 0]
         squares = np.maximum((left * rest).sum(axis=1), 0.0)
         variance = np.maximum(squares / self.N, self.least)
         noise = (squares / (variance * length) + self.N / length * np.log(variance)).sum()
@@ -369,10 +398,10 @@ class Solver:
         """Return the second derivatives (p, p) of the cost, and what it falls by per unknown."""
         x, value, rest, weight = point.x, point.value, point.rest, point.weight
         m, gain, late, member = len(value), self.gain(x), self.at[1], self.member
-        G, scaled, slope = self.products, weight * gain, self.slope(x)
-        own = self.inner @ value
+        G, scaled, slope = self.rows.products, weight * gain, self.slope(x)
+        own = self.rows.inner @ value
         by_gain = gain[:, None] * member
-        H = slope.T @ np.tensordot(scaled * gain, self.inner, 1) @ slope
+        H = slope.T @ np.tensordot(scaled * gain, self.rows.inner, 1) @ slope
         H[late] += slope.T @ (scaled @ G[:, :m, m])
         H[late, late] += weight @ G[:, m, m]
         H[late, self.at[4] :] += (weight * (G[:, m, :m] @ value)) @ by_gain
@@ -407,7 +436,7 @@ class Solver:
     def _drives(self, x: Floats) -> Floats:
         """Return the terms (j, t) of the drives, in the unit and with the sign of the efforts."""
         factors = self.remaining(x, self.value(x))
-        return (self.drive @ factors[:, :, None])[:, :, 0]
+        return (self.rows.drive @ factors[:, :, None])[:, :, 0]
 
     def _dissipating(self, point: Iterate) -> float:
         """Return the logarithm of the probability that all friction takes power.
@@ -415,10 +444,10 @@ class Solver:
         As much of the drives' terms as friction that gives power is impossible: they are integrated
         over the other half.
         """
-        power = np.zeros(self.own.shape[:2])
-        power[:, FRICTION] = self.own[:, VISCOUS, FRICTION]
-        covariance = np.linalg.pinv(self.own, rcond=1e-10, hermitian=True)
-        spread = np.sqrt(np.einsum("ja,jab,jb->j", power, covariance, power) / point.weight)
+        power = np.zeros(self.rows.own.shape[:2])
+        power[:, FRICTION] = self.rows.own[:, VISCOUS, FRICTION]
+        squares = np.einsum("ja,jab,jb->j", power, self.rows.covariance, power)
+        spread = np.sqrt(squares / point.weight)
         taken = self.sign * (power * self._drives(point.x)).sum(axis=1)
         ratio = np.where(spread > 0, taken / np.maximum(spread, 1e-300), 0.0)
         return float(needed("scipy.special").log_ndtr(np.maximum(ratio, -GIVING)).sum())
@@ -428,7 +457,7 @@ class Solver:
         *_, c, d, p = self.at
         shifts = np.zeros(self.n) + np.array(self.hypothesis.shifts or 0.0)
         x = np.empty(p)
-        x[:c] = similar.links
+        x[:c] = similar.x[:c]
         x[c:d] = (similar.offsets - shifts)[list(self.hypothesis.offsets)]
         x[d:] = [np.log(np.abs(similar.gains[group[0]])) for group in self.hypothesis.gains]
         return x
@@ -438,7 +467,9 @@ class Solver:
     ) -> tuple[Iterate, float]:
         """Return a point of less cost, and the next damping; the same point if none is found."""
         for _ in range(TRIES):
-            step = np.linalg.solve(H + damping * np.diag(np.diag(H)), fall)
+            damped = H.copy()
+            damped.ravel()[:: len(H) + 1] += damping * np.diag(H)
+            step = np.linalg.solve(damped, fall)
             there = self.at_point(point.x + step)
             if there.cost < point.cost:
                 return there, 0.1 * damping
@@ -460,28 +491,27 @@ class Solver:
             offsets,
             spread,
             (float(x[b]) + self.hypothesis.late, float(deviation[b])),
-            self._gravity(x[late:c]),
             float(np.linalg.norm(deviation[late:c])),
             (float(x[a]), float(deviation[a])),
-            self._left(x),
-            x[:c],
-            (np.sqrt(self.beside), self._taken(x)),
+            x,
+            self,
         )
 
-    def _gravity(self, tilt: Floats) -> Floats:
-        """Return gravity (3,) turned by a tilt (2,) about horizontal axes [m/s^2]."""
+    def gravity(self, x: Floats) -> Floats:
+        """Return gravity (3,), tilted about horizontal axes [m/s^2]."""
+        _, _, late, c, *_ = self.at
         down = np.asarray(self.hypothesis.gravity or self.all.model.gravity, float)
-        turned = down + np.cross(tilt @ horizontal(down), down)
+        turned = down + np.cross(x[late:c] @ horizontal(down), down)
         size = np.linalg.norm(down)
         return turned * size / (np.linalg.norm(turned) or 1.0)
 
-    def _taken(self, x: Floats) -> Floats:
+    def taken(self, x: Floats) -> Floats:
         """Return the RMS (j,) of what the drives' friction and inertia take of the efforts."""
         terms = self._drives(x)[:, :-1]  # the last is the constant
-        own = self.own[:, :-1, :-1]
+        own = self.rows.own[:, :-1, :-1]
         return np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", terms, own, terms), 0.0) / self.N)
 
-    def _left(self, x: Floats) -> Floats:
+    def left(self, x: Floats) -> Floats:
         """Return the torque (N, j) that stays unexplained, beside the best drives."""
         factors = self.remaining(x, self.value(x))
-        return np.column_stack([s @ f for s, f in zip(self.samples, factors, strict=True)])
+        return np.column_stack([s @ f for s, f in zip(self.rows.samples, factors, strict=True)])
