@@ -29,6 +29,7 @@ from featherstone_ros.control.gains import (
     Timing,
     choose,
     error_of_friction,
+    linearised,
     postures,
 )
 from featherstone_ros.control.trajectory import Point
@@ -70,12 +71,26 @@ class Proposal:
     gains: ChosenGains  # of mode feedforward
     damping: Damping  # of hand guiding and the gravity hold
     asked: float  # requested bandwidth [rad/s]
-    # drives' inertia with which every joint would get it [kg m^2 or kg]; None if every joint does
-    # without, or none of ``SHARES`` is enough
-    rotors: Floats | None
     clearance: Clearance  # of the links to each other and to the floor
     start: Floats  # where the twin begins [rad or m]
     tip: str  # the link of the tool; empty if ambiguous
+
+    @cached_property
+    def rotors(self) -> Floats | None:
+        """(n,) drives' inertia with which every joint would get that bandwidth [kg m^2 or kg].
+
+        None if every joint does without, or none of ``SHARES`` is enough.
+        """
+        for share in SHARES if self.gains.reduced else ():
+            rotors = share * self.loop.heaviest
+            with_rotors = linearised(self.model, rotors, self.loop.timing)
+            try:
+                gains = choose(with_rotors, self.asked, DAMPING_RATIO, self.model.friction)
+            except ValueError:
+                continue
+            if not gains.reduced:
+                return rotors
+        return None
 
     @cached_property
     def arm(self) -> ControlledArm:
@@ -163,7 +178,7 @@ def propose(
         raise FeatherstoneError(f"{error}: {faster}") from None
     except ValueError as error:
         raise FeatherstoneError(str(error)) from None
-    loop, tip = SampledLoop(model, held.armature, timing), tool_link(model)
+    loop, tip = linearised(model, held.armature, timing or Timing()), tool_link(model)
     folder = urdf.resolve().parent
     inspection = examine(text, folder, joints, locked)
     clearance = Clearance.of(model, text, folder, drawn=inspection.drawn)
@@ -177,7 +192,6 @@ def propose(
         held.gains,
         held.damping,
         bandwidth,
-        sufficient_rotors(model, loop, bandwidth) if held.gains.reduced else None,
         clearance,
         start_posture(model, tip, clearance.free),
         tip,
@@ -245,20 +259,6 @@ def _branch(parent: NDArray[np.intp], body: int, depth: list[int], longest: int)
     while parent[body] >= 0 and depth[parent[body] + 1] == longest:
         body = parent[body]
     return int(body)
-
-
-def sufficient_rotors(model: Model, loop: SampledLoop, bandwidth: float) -> Floats | None:
-    """Return inertias of the drives with which no gain need be reduced (n,), None if none do."""
-    for share in SHARES:
-        rotors = share * loop.heaviest
-        with_rotors = SampledLoop(model, rotors, loop.timing)
-        try:
-            gains = choose(with_rotors, bandwidth, DAMPING_RATIO, model.friction)
-        except ValueError:
-            continue
-        if not gains.reduced:
-            return rotors
-    return None
 
 
 class Agility:

@@ -195,8 +195,8 @@ def with_displacement(
         return float(np.nansum(1 - score(fitted, [recording], judged, cut_off)[1].r2))
 
     usual = JUSTIFIED * left(arm.drives.presliding_displacement)
-    best = min(DISPLACEMENTS, key=left)
-    return driven(best) if left(best) < usual else arm
+    least, best = min((left(displacement), displacement) for displacement in DISPLACEMENTS)
+    return driven(best) if least < usual else arm
 
 
 def held_out(
