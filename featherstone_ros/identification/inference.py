@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -41,6 +41,7 @@ from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.recording import interpolated
 from featherstone_ros.identification.regression import link_columns, own_columns
+from featherstone_ros.model import Model
 from featherstone_ros.model.friction import smooth_sign
 
 Width: TypeAlias = float | tuple[float, ...]  # of theta: of all components, or of each of a body
@@ -105,7 +106,7 @@ class Rows:
     @cached_property
     def covariance(self) -> Floats:
         """(j, t, t) of the drives' terms, for noise of deviation 1."""
-        return np.linalg.pinv(self.own, rcond=1e-10, hermitian=True)
+        return np.asarray(np.linalg.pinv(self.own, rcond=1e-10, hermitian=True), float)
 
     def but_for(self, joints: Sequence[int], other: Rows) -> Rows:
         """Return the same equations, but others for these judged joints."""
@@ -132,6 +133,7 @@ class Inference:
         self._rows: dict[object, Rows] = {}
         self._posteriors: dict[object, Posterior] = {}  # with the chosen correlation
         self._similar: dict[object, Posterior] = {}  # but for offsets
+        self._under = cache(partial(_under, self.model))
 
     def rows(self, hypothesis: Hypothesis, weightless: bool = False) -> Rows:
         """Return the equations of a hypothesis's motion, with or without gravity."""
@@ -151,7 +153,7 @@ class Inference:
         sign[list(hypothesis.mirrored)] = -1.0
         shift = np.array(hypothesis.shifts or 0.0)
         gravity = (0.0, 0.0, 0.0) if weightless else hypothesis.gravity or self.model.gravity
-        dynamics, judged = Dynamics(self.model.with_gravity(gravity)), self.judged
+        under = self._under(tuple(gravity))
 
         def columns(motion: SmoothMotion) -> Floats:
             fields = ("position", "velocity", "acceleration", "sliding")
@@ -161,14 +163,14 @@ class Inference:
                 seen = replace(
                     seen, effort=interpolated(seen.time + hypothesis.late, seen.time, seen.effort)
                 )
-            return _columns(seen, dynamics, self.bodies, judged)
+            return _columns(seen, *under, self.bodies, self.judged)
 
         samples = self.fitting.filtered(columns)
         by_joint = samples[:: max(1, len(samples) // ENOUGH)].swapaxes(0, 1)
         own, rest = np.split(by_joint, [TERMS], axis=2)
         drive = np.linalg.pinv(own) @ rest
         left = rest - own @ drive
-        efforts = rest[0, :, -len(judged) :]
+        efforts = rest[0, :, -len(self.judged) :]
         own = np.swapaxes(own, 1, 2) @ own
         return Rows(np.swapaxes(left, 1, 2) @ left, left, efforts, own, drive)
 
@@ -236,8 +238,19 @@ class Inference:
         return [self.posterior(hypothesis, width) for width in widths]
 
 
+def _under(model: Model, gravity: tuple[float, ...]) -> tuple[Dynamics, list[Dynamics]]:
+    """Return dynamics under a gravity, and under what a tilt about each horizontal axis adds."""
+    turns = np.cross(horizontal(gravity), gravity)
+    dynamics, *tilted = (Dynamics(model.with_gravity(g)) for g in (gravity, *turns))
+    return dynamics, tilted
+
+
 def _columns(
-    motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies, judged: Sequence[int]
+    motion: SmoothMotion,
+    dynamics: Dynamics,
+    tilted: Sequence[Dynamics],
+    bodies: Bodies,
+    judged: Sequence[int],
 ) -> Floats:
     """Return [the joint's drive | links | offsets | tilt | delay | all efforts] of each joint."""
     links = link_columns(motion, dynamics, bodies)
@@ -247,13 +260,7 @@ def _columns(
     more = np.stack([smooth_sign(motion.velocity), turning], axis=2)
     own = np.concatenate([own[:, :, :-1], more, own[:, :, -1:]], axis=2)
     offsets = -dynamics.rnea_derivatives(*motion.state)[0]
-    tilts = np.stack(
-        [
-            Dynamics(dynamics.model.with_gravity(turn)).gravity(motion.position)
-            for turn in np.cross(horizontal(dynamics.model.gravity), dynamics.model.gravity)
-        ],
-        axis=2,
-    )
+    tilts = np.stack([tilt.gravity(motion.position) for tilt in tilted], axis=2)
     rate = -np.gradient(motion.effort, motion.time, axis=0)[:, :, None]
     efforts = np.repeat(motion.effort[:, None, judged], torque.shape[1], axis=1)
     return np.concatenate([own, links, offsets, tilts, rate, efforts], axis=2)
@@ -366,11 +373,17 @@ class Solver:
 
     def slope(self, x: Floats) -> Floats:
         """Return the derivatives (m, p) of the factors by x."""
-        links, (a, b, late, _, d, p) = self.links, self.at
-        slope = np.zeros((links + self.n + 2, p))
-        for body, block in enumerate(self.bodies.jacobian(x[:a])):
+        slope = self.constant_slope.copy()
+        for body, block in enumerate(self.bodies.jacobian(x[: self.at[0]])):
             rows = slice(SIZE * body, SIZE * (body + 1))
             slope[rows, rows] = block
+        return slope
+
+    @cached_property
+    def constant_slope(self) -> Floats:
+        """(m, p) the derivatives by load, tilt and offsets."""
+        links, (a, b, late, _, d, p) = self.links, self.at
+        slope = np.zeros((links + self.n + 2, p))
         slope[links - SIZE : links, a:b] = np.eye(SIZE)
         slope[self.geometry, np.arange(late, d)] = 1.0
         return slope
@@ -397,22 +410,21 @@ class Solver:
     def normal(self, point: Iterate) -> tuple[Floats, Floats]:
         """Return the second derivatives (p, p) of the cost, and what it falls by per unknown."""
         x, value, rest, weight = point.x, point.value, point.rest, point.weight
-        m, gain, late, member = len(value), self.gain(x), self.at[1], self.member
+        m, gain, late, gains = len(value), self.gain(x), self.at[1], slice(self.at[4], None)
         G, scaled, slope = self.rows.products, weight * gain, self.slope(x)
-        own = self.rows.inner @ value
-        by_gain = gain[:, None] * member
         H = slope.T @ np.tensordot(scaled * gain, self.rows.inner, 1) @ slope
         H[late] += slope.T @ (scaled @ G[:, :m, m])
         H[late, late] += weight @ G[:, m, m]
-        H[late, self.at[4] :] += (weight * (G[:, m, :m] @ value)) @ by_gain
         H[:, late] = H[late]
-        of_gains = slope.T @ ((scaled[:, None] * own).T @ by_gain)
-        H[:, self.at[4] :] += of_gains
-        H[self.at[4] :, :] = H[:, self.at[4] :].T
-        H[self.at[4] :, self.at[4] :] = by_gain.T @ ((weight * (own @ value))[:, None] * by_gain)
         gradient = slope.T @ (scaled @ rest[:, :m])
         gradient[late] += weight @ rest[:, m]
-        gradient[self.at[4] :] += (weight * (rest[:, :m] @ value)) @ by_gain
+        if self.hypothesis.gains:
+            own, by_gain = self.rows.inner @ value, gain[:, None] * self.member
+            H[:, gains] = slope.T @ ((scaled[:, None] * own).T @ by_gain)
+            H[late, gains] = (weight * (G[:, m, :m] @ value)) @ by_gain
+            H[gains] = H[:, gains].T
+            H[gains, gains] = by_gain.T @ ((weight * (own @ value))[:, None] * by_gain)
+            gradient[gains] += (weight * (rest[:, :m] @ value)) @ by_gain
         return H + np.diag(self.precision), gradient - self.precision * x
 
     @np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
