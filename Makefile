@@ -21,14 +21,14 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST = $(VENV)/bin/python -m pytest
 # Tests of nodes wait as long as they compute.
-BESIDE = --numprocesses $$(($$(nproc) < 8 ? 3 * $$(nproc) / 2 : 12)) --dist worksteal
+BESIDE = --numprocesses $$(($$(nproc) < 6 ? 2 * $$(nproc) : 12)) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all oldest wheels wheels-arm64 test-arm64 docs bench chaos fuzz sanitize hostile lint environment python clean
 
 help:
 	@echo "make demo   the arm in motion: controller and digital twin over DDS; picture in demo/"
-	@echo "make test   every contract once, in about 5 minutes on two processors"
+	@echo "make test   every contract once, in about 4 minutes on two processors"
 	@echo "make test-all   all there is, also studies and what has to run alone: before a release, and each night"
 	@echo "make oldest   compiles with the oldest Cython and NumPy that are promised, and tries the result"
 	@echo "make wheels   dist/: wheels for Python 3.10 to 3.14 and any Linux with glibc 2.28, and the sdist (ARGS=3.12)"
