@@ -119,7 +119,7 @@ def test_two_streams_whip_no_arm(one, other, every):
     times = enumerate(np.arange(BEGIN, 3.0, every))
     asks = {at: send(k % 2, at) for k, at in times}
     parameters = {"interpolation": "spline"}
-    played = play(Scene("panda", asks, 4.0, start=START, parameters=parameters))
+    played = play(Scene("panda", asks, 5.0, start=START, parameters=parameters))
     assert min(taken) > 5
     rates = bounds("panda")
     assert (np.abs(played.desired[:, 2]) < ADDED * rates[:2].max(axis=0)).all()
