@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.drive_units import POSITION, TORQUE, DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.locked_joints import locked_positions
+from featherstone_ros.model.model import errors_naming, read_file
 from featherstone_ros.model.parameter_files import (
     CONTROLLER,
     PAYLOAD_NAMES,
@@ -445,17 +446,24 @@ def _given(parameters: Mapping[str, object] | Files | None) -> NodeParameters:
 
 
 def _model(description: str | PathLike[str] | Model, joints: Iterable[str] | None) -> Model:
-    names = None if joints is None else list(joints)
+    names = None if joints is None else tuple(joints)
     if isinstance(description, PathLike):
-        return Model.from_file(description, joints=names)
+        text = read_file(description)
+        with errors_naming(description):
+            return _model_of(text, names)
     if isinstance(description, str):
-        return Model.from_urdf(description_text(description), joints=names)
-    if names is not None and names != list(description.joint_names):
+        return _model_of(description_text(description), names)
+    if names is not None and names != description.joint_names:
         raise ModelError(
             f"joints are {', '.join(names)}, expected the model's: "
             f"{', '.join(description.joint_names)}"
         )
     return description
+
+
+@lru_cache(maxsize=8)  # what is found out about a model, as its gains, is kept with it
+def _model_of(text: str | bytes, joints: tuple[str, ...] | None) -> Model:
+    return Model.from_urdf(text, joints)
 
 
 def _require_known(given: Mapping[str, object], model: Model) -> None:
