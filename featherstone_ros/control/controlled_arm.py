@@ -446,7 +446,7 @@ def _given(parameters: Mapping[str, object] | Files | None) -> NodeParameters:
 
 
 def _model(description: str | PathLike[str] | Model, joints: Iterable[str] | None) -> Model:
-    names = None if joints is None else tuple(joints)
+    names = None if joints is None else tuple(map(str, joints))
     if isinstance(description, PathLike):
         text = read_file(description)
         with errors_naming(description):

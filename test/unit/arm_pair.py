@@ -89,16 +89,6 @@ PAIRS |= {
 }
 
 
-def of_both(pattern: str, node: str = "digital_twin") -> dict[str, float]:
-    """Return a parameter of each joint of both Pandas, as panda.yaml has it for one."""
-    values = PANDA.by_joint(node, pattern)
-    return {
-        pattern.format(joint): float(value)
-        for arm in ARMS
-        for joint, value in zip(JOINTS[arm], values, strict=True)
-    }
-
-
 class Bar:
     """A bar without mass between the hands, on ball joints: a spring and a damper along it."""
 
