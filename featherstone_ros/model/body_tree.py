@@ -291,7 +291,7 @@ def parameters_of(inertial: Inertial | None) -> Floats:
     """Return the ten inertial parameters of a link about its origin, see BodyTree."""
     if inertial is None:
         return np.zeros(10)
-    mass, c = inertial.mass, inertial.com + np.zeros(3, EXTENDED)
+    mass, c = inertial.mass, inertial.com.astype(EXTENDED)
     about = inertial.inertia + mass * (c @ c * np.eye(3) - np.outer(c, c))
     return np.concatenate([[mass], mass * c, about[UPPER]]).astype(float)
 
