@@ -18,8 +18,7 @@ from featherstone_ros.model.robots import robot_file, robot_parameters
 
 INSIDE = f'{LIMITS}<dynamics damping="0.25" friction="0.5"/>'
 URDF = urdf_text.chain("shoulder", "elbow", axis="0 1 0", inside=INSIDE)
-MODEL = Model.from_urdf(URDF)
-TIP = MODEL.link_names[-1]
+TIP = Model.from_urdf(URDF).link_names[-1]
 PAYLOAD = {"payload.link": TIP, "payload.mass": 1.5, "payload.com": [0.0, 0.0, 0.1]}
 
 
@@ -37,7 +36,7 @@ def file(tmp_path):
 
 
 def test_what_is_not_given_is_as_declared():
-    arm = ControlledArm.of(MODEL)
+    arm = ControlledArm.of(URDF)
     assert arm.settings.mode is Mode.FEEDFORWARD
     assert arm.settings.drives.viscous.tolist() == [0.25, 0.25]
     assert arm.drives.coulomb.tolist() == [0.5, 0.5]
@@ -52,7 +51,7 @@ def test_a_text_a_path_and_a_model_describe_the_same_arm(tmp_path):
     q, qd, qdd = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 2))
     torques = [
         Dynamics(ControlledArm.of(description, PAYLOAD).model).rnea(q, qd, qdd)
-        for description in (URDF, path, str(path), MODEL)
+        for description in (URDF, path, str(path), Model.from_urdf(URDF))
     ]
     np.testing.assert_array_equal(torques[1:], torques[:-1])
 
@@ -60,7 +59,7 @@ def test_a_text_a_path_and_a_model_describe_the_same_arm(tmp_path):
 def test_a_file_and_a_mapping_mean_the_same(file):
     path = file("mode: computed_torque, effort_scale: 5e-1", "friction.elbow.coulomb: 2")
     given = {"mode": Mode.COMPUTED_TORQUE, "effort_scale": 0.5, "friction.elbow.coulomb": 2}
-    arms = [ControlledArm.of(MODEL, parameters) for parameters in (path, str(path), given)]
+    arms = [ControlledArm.of(URDF, parameters) for parameters in (path, str(path), given)]
     assert arms[0].values == arms[1].values == arms[2].values
     assert arms[0].drives.coulomb.tolist() == [0.5, 2.0]
     assert arms[0].limits.effort.tolist() == [10.0, 10.0]
@@ -82,7 +81,7 @@ def test_an_arm_that_does_not_move_is_refused(make):
 
 
 def test_a_change_leaves_the_rest_and_the_arm_that_was():
-    arm = ControlledArm.of(MODEL, PAYLOAD)
+    arm = ControlledArm.of(URDF, PAYLOAD)
     changed = arm.with_parameters({"gains.delay": 0.003}, interpolation=Interpolation.SPLINE)
     assert changed.timing.delay == 0.003 and arm.timing.delay == 0.002
     assert changed.of_trajectories == (False, Interpolation.SPLINE)
@@ -101,7 +100,7 @@ def test_the_packages_own_files_are_those_of_arms_with_margin(robot):
 
 
 def test_compiled_code_takes_every_setting_of_a_joint():
-    settings = ControlledArm.of(MODEL).settings
+    settings = ControlledArm.of(URDF).settings
     both = vars(settings) | vars(settings.drives)
     arrays = {name for name, value in both.items() if np.ndim(value) == 1}
     assert arrays == set(_control.JOINT_SETTINGS)
@@ -121,15 +120,15 @@ def weight(arm):
 
 
 def test_another_gravity_is_another_model():
-    arm = ControlledArm.of(MODEL)
+    arm = ControlledArm.of(URDF)
     moon = arm.with_parameters(gravity=[0.0, 0.0, -1.62])
     assert moon.is_loaded_otherwise(arm) and not arm.is_loaded_otherwise(arm)
     np.testing.assert_allclose(weight(moon), weight(arm) * -1.62 / arm.values["gravity"][2])
 
 
 def test_a_payload_is_exchanged_by_name():
-    arm = ControlledArm.of(MODEL, NAMED)
-    bare, gripped = weight(ControlledArm.of(MODEL)), weight(ControlledArm.of(URDF, PAYLOAD))
+    arm = ControlledArm.of(URDF, NAMED)
+    bare, gripped = weight(ControlledArm.of(URDF)), weight(ControlledArm.of(URDF, PAYLOAD))
     assert np.abs(gripped - bare).min() > 0.1
     np.testing.assert_array_equal(weight(arm), bare)
     carrying = arm.with_parameters({"payload.name": "gripper"})
@@ -146,16 +145,16 @@ def test_payloads_of_a_file_are_those_of_a_mapping(file):
     path = file(
         "payload: {names: [gripper, empty], name: gripper}", f"payloads: {{gripper: {gripper}}}"
     )
-    arm = ControlledArm.of(MODEL, path)
-    assert arm.values == ControlledArm.of(MODEL, {**NAMED, "payload.name": "gripper"}).values
-    np.testing.assert_array_equal(weight(arm), weight(ControlledArm.of(MODEL, PAYLOAD)))
+    arm = ControlledArm.of(URDF, path)
+    assert arm.values == ControlledArm.of(URDF, {**NAMED, "payload.name": "gripper"}).values
+    np.testing.assert_array_equal(weight(arm), weight(ControlledArm.of(URDF, PAYLOAD)))
 
 
 def test_the_weight_in_the_measured_wrench_is_that_of_the_named_payload():
     hand = {"tip": TIP, "mode": Mode.CARTESIAN_IMPEDANCE}
     unfelt = {**PAYLOAD, "wrench_has_weight": False}
     loaded, named, without = (
-        ControlledArm.of(MODEL, {**hand, **more}).settings.impedance
+        ControlledArm.of(URDF, {**hand, **more}).settings.impedance
         for more in (PAYLOAD, {**NAMED, "payload.name": "gripper"}, unfelt)
     )
     assert not np.any(without["weight"])
@@ -188,32 +187,32 @@ def test_what_is_refused_is_named(file, changed, expected):
     """Also a payload that the arm does not carry: or it would be refused when it is picked up."""
     given = {**NAMED, **changed}
     with pytest.raises(ValueError, match=expected):
-        ControlledArm.of(MODEL, given)
+        ControlledArm.of(URDF, given)
     path = file(", ".join(f"{name}: {value}" for name, value in given.items()))
     with pytest.raises(ParameterFileError, match=f"arm.yaml: {expected}"):
-        ControlledArm.of(MODEL, path)
+        ControlledArm.of(URDF, path)
     if not any(name.startswith("payload") for name in changed):  # of the arm, not of one value
         with pytest.raises(ValueError, match=expected):
-            ControlledArm.of(MODEL).with_parameters(changed)
+            ControlledArm.of(URDF).with_parameters(changed)
 
 
 def test_a_joint_whose_drive_is_told_positions_has_neither_gains_nor_damping():
     """The other one has those that it has beside a drive of torques."""
     servo = {"drives.elbow.command": "position", "drives.elbow.stiffness": 100.0}
-    plain, mixed = ControlledArm.of(MODEL), ControlledArm.of(URDF, servo)
+    plain, mixed = ControlledArm.of(URDF), ControlledArm.of(URDF, servo)
     assert mixed.has_position_loops and not mixed.sends_joints
     for name in ("p", "d", "damping", "fault_damping"):
         of_torques, given = getattr(plain.settings, name), getattr(mixed.settings, name)
         assert given.tolist() == [of_torques[0], 0.0] and of_torques.all()
     same = {**servo, "gains.elbow.p": 1e6, "gains.elbow.d": 0.0}
-    assert ControlledArm.of(MODEL, same).settings.p.tolist() == mixed.settings.p.tolist()
+    assert ControlledArm.of(URDF, same).settings.p.tolist() == mixed.settings.p.tolist()
 
 
 def settings_of(**changes):
     """Return what an arm is made of as it is used, its parameters' names with __ for dots."""
     parameters = {name.replace("__", "."): value for name, value in changes.items()}
     try:
-        arm = ControlledArm.of(MODEL, parameters)
+        arm = ControlledArm.of(URDF, parameters)
     except ValueError as error:
         raise AssertionError("refused where it is made") from error
     return arm.settings
