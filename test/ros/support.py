@@ -69,6 +69,7 @@ LONGEST = 2 * DEADLINE  # [s] for all times that something is done
 REPEATS: Counter[str] = Counter()  # how often something was done again: test/conftest.py prints it
 DEEP = QoSProfile(depth=5000)
 LOOK = 100_000_000  # [ns] between two looks whether a listener is to end
+TERMINAL = {"COLUMNS": "120", "LINES": "40", "TERM": "xterm"}  # what a shell there would say
 # Read by Fast DDS when this process and the nodes first join a domain; version 3 renamed it.
 PROFILES = "FASTDDS" if hasattr(rclpy, "InitContextManager") else "FASTRTPS"  # since Kilted
 os.environ.setdefault(
@@ -422,9 +423,8 @@ class Ros:
         has_terminal: bool = False,
     ) -> NodeProcess:
         """Start any program in the domain; it is killed at the end, if it still runs then."""
-        process = NodeProcess(
-            command, self.environment, self.folder, stdout, fork, has_terminal=has_terminal
-        )
+        environment = self.environment | (TERMINAL if has_terminal else {})
+        process = NodeProcess(command, environment, self.folder, stdout, fork, has_terminal)
         self._processes.append(process)
         return process
 

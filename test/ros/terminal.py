@@ -15,7 +15,6 @@ from featherstone_ros.realtime.scheduling import session_niceness, set_session_n
 def in_terminal(ros: Ros, *command: str) -> Iterator[tuple[NodeProcess, int, int]]:
     """Run a command in a terminal of its own; yield it, and both ends of the terminal."""
     master, terminal = pty.openpty()
-    ros.environment |= {"COLUMNS": "120", "LINES": "40", "TERM": "xterm"}
     process = ros.run(list(command), terminal, has_terminal=True)
     set_session_niceness(process.pid, session_niceness())  # else it may get what is left over
     try:
