@@ -289,7 +289,7 @@ class TorqueController:
         if link not in sensors:
             raise UnknownNameError("link", link, sensors)
         values = finite_array("wrench", wrench, (6,))
-        if np.count_nonzero(np.abs(values) > _control.MAX_WRENCH):
+        if np.abs(values).max() > _control.MAX_WRENCH:
             raise ValueError(f"wrench: expected at most {_control.MAX_WRENCH:g}, got {values}")
         self.compiled.take_wrench(now, values, sensors.index(link))
 

@@ -118,7 +118,7 @@ def test_trace_has_both_sides_of_every_corner():
 @pytest.mark.parametrize("name", ROBOTS)
 def test_torque_is_what_the_simulated_arm_needs(name):
     robot, given = robot_of(name), fast_motion(name, 1.0)
-    arm = robot_of(name).arm
+    arm = robot.arm
     asked = check_file(given, arm).verdict.demand
     needed = robot.inverse_dynamics(asked.position, asked.velocity, asked.acceleration)
     swift = np.abs(asked.velocity) > 0.1
