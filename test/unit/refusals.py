@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from each import each
 
 
 def refusals(*rows, error=None, of=None, files=None):
@@ -20,8 +21,9 @@ def refusals(*rows, error=None, of=None, files=None):
     rows = list(rows) if error is None else [(error, *row) for row in rows]
     rows += [(None, "nothing", of)] * (of is not None)
 
-    @pytest.mark.parametrize(("error", "text", "call"), rows, ids=[text for _, text, _ in rows])
-    def test(error, text, call, request):
+    @each("row", rows)
+    def test(row, request):
+        error, text, call = row
         if files is not None:
             write(files, request)
         with pytest.raises(error, match=text) if error else nullcontext():
@@ -56,7 +58,7 @@ def write(files, request):
     request.getfixturevalue("monkeypatch").chdir(folder)
     for name, content in files.items():
         if content is None:
-            Path(name).mkdir()
+            Path(name).mkdir(exist_ok=True)
         elif isinstance(content, bytes):
             Path(name).write_bytes(content)
         else:
