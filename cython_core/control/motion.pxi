@@ -1,6 +1,8 @@
 # What the arm is asked to do, for Python: made and sampled by the same code (motion.pxd).
 
 _numbers = itertools.count(1)          # of objects that a controller may hold on to
+_BINOMIALS = np.array([[comb(j, power) for j in range(6)] for power in range(6)])
+_POWERS = np.maximum(np.arange(6) - np.arange(6)[:, None], 0)
 
 
 def _contiguous(values, shape, str name):
@@ -124,7 +126,6 @@ cdef class CompiledPath:
         its time is over, and there.
         """
         cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2), last = len(self.points) - 1
-        cdef Py_ssize_t k
         cdef cnp.ndarray size = self.points[last, :3].copy(), one = np.zeros(6)
         cdef cnp.ndarray whole = np.zeros((3, 6, n))
         size[0] += (size[1] * lasts[1] / 2.0 + size[2] * lasts[2] ** 2 / 12.0) - rest
@@ -132,12 +133,10 @@ cdef class CompiledPath:
             for i in range(n):
                 part_coefficients(<Part> part, size[part, i], lasts[part, i], floats(one))
                 whole[part, :, i] = one
-        for k, since in enumerate([0.0, *ends]):
-            moving = np.where((lasts > since)[:, None], whole, 0.0).sum(axis=0)
-            for power in range(6):                              # Taylor's series at that time
-                self.coefficients[last + k, power] = sum(
-                    comb(j, power) * since ** (j - power) * moving[j] for j in range(power, 6))
-            self.coefficients[last + k, 0] += rest
+        since = np.append(0.0, ends)[:, None, None]
+        moving = np.where((lasts > since)[:, :, None], whole, 0.0).sum(axis=1)
+        self.coefficients[last:] = _BINOMIALS * since ** _POWERS @ moving  # Taylor's series then
+        self.coefficients[last:, 0] += rest
 
     def sample(self, double time):
         """The motion state (4, n) at a time; before the first point: that point's."""

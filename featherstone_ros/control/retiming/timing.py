@@ -105,25 +105,25 @@ def _rows(
 _Part = tuple[Floats, Floats, Floats]
 
 
-def _at_ends(grid: Floats, bound: Bounds) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield a quantity at either end of each interval: linear and root (2, N, n), and constant."""
+def _at_ends(grid: Floats, bound: Bounds) -> Iterator[tuple[Floats, Floats]]:
+    """Yield a quantity at either end of each interval: of x, of sqrt(x) (2, 2, N, n); constant."""
     slope = np.stack([-np.ones(len(grid) - 1), np.ones(len(grid) - 1)]) / (2.0 * np.diff(grid))
     for end in (0, 1):
         nodes = slice(end, len(grid) - 1 + end)
         linear = slope[:, :, None] * bound.a[nodes]
-        root = np.zeros_like(linear)
-        linear[end] += bound.b[nodes]
-        root[end] = bound.root[nodes]
-        yield linear, root, bound.c[nodes]
+        ends = np.stack([linear, np.zeros_like(linear)])
+        ends[0, end] += bound.b[nodes]
+        ends[1, end] = bound.root[nodes]
+        yield ends, bound.c[nodes]
 
 
 def _values(grid: Floats, bound: Bounds) -> Iterator[_Part]:
     """Yield the limits of a quantity at both ends of each interval; the last row is none."""
     unit = np.maximum(np.abs(bound.lower), np.abs(bound.upper))
-    for linear, root, constant in _at_ends(grid, bound):
-        linear, root = (np.pad(v, ((1, 0), (0, 1), (0, 0))) for v in (linear, root))
-        for sign, limit in ((1.0, bound.upper), (-1.0, -bound.lower)):
-            yield _row(sign, linear, root, limit - sign * constant, unit)
+    for ends, constant in _at_ends(grid, bound):
+        rows = np.zeros((2, 3, *bound.c.shape))
+        rows[:, 1:, :-1] = ends
+        yield from _both(rows, bound.upper - constant, constant - bound.lower, unit)
 
 
 def _rates(grid: Floats, bound: Bounds) -> Iterator[_Part]:
@@ -133,21 +133,21 @@ def _rates(grid: Floats, bound: Bounds) -> Iterator[_Part]:
     """
     padded = np.pad(bound.rate, ((1, 1), (0, 0)), "edge")
     unit = np.minimum(padded[:-1], padded[1:])
-    for linear, root, constant in _at_ends(grid, bound):
-        rest = np.concatenate([bound.c[:1], constant, bound.c[-1:]])
-        linear, root = (
-            np.stack([-first[:-1], first[1:] - second[:-1], second[1:]])
-            for first, second in (np.pad(v, ((0, 0), (1, 1), (0, 0))) for v in (linear, root))
-        )
-        for sign in (1.0, -1.0):
-            yield _row(sign, linear, root, -sign * np.diff(rest, axis=0), unit)
+    for ends, constant in _at_ends(grid, bound):
+        change = np.diff(np.concatenate([bound.c[:1], constant, bound.c[-1:]]), axis=0)
+        rows = np.zeros((2, 3, *bound.c.shape))
+        rows[:, 1:, :-1] = ends
+        rows[:, :2, 1:] -= ends
+        yield from _both(rows, -change, change, unit)
 
 
-def _row(sign: float, linear: Floats, root: Floats, high: Floats, unit: Floats) -> _Part:
-    """Return rows divided by a unit; where it is not finite, nothing is bounded."""
-    count = linear.shape[1] - len(high)
-    high, unit = (np.pad(v, ((0, count), (0, 0)), constant_values=np.inf) for v in (high, unit))
-    high = np.where(np.isfinite(unit), high, np.inf)
-    unit = np.where(np.isfinite(unit), unit, 1.0)
-    linear, root = (np.swapaxes(sign * v / unit, -1, -2) for v in (linear, root))
-    return linear, root, (high / unit).T
+def _both(rows: Floats, high: Floats, low: Floats, unit: Floats) -> Iterator[_Part]:
+    """Yield rows divided by a unit, and their negative; where it is not finite, none is bounded."""
+    bounded = np.isfinite(unit)
+    unit = np.where(bounded, unit, 1.0)
+    rows[:, :, : len(unit)] /= unit
+    for sign, limit in ((1.0, high), (-1.0, low)):
+        most = np.full(rows.shape[2:], np.inf)
+        most[: len(unit)][bounded] = (limit / unit)[bounded]
+        linear, root = np.swapaxes(sign * rows, -1, -2)
+        yield linear, root, most.T
