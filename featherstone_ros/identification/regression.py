@@ -129,8 +129,8 @@ def _of_one(
 ) -> Equations:
     low_pass = ZeroPhase(cut_off, period)
     A = columns(motion)
-    N = len(A)
-    A = low_pass(A.reshape(N, -1)).reshape(A.shape)
+    N, moved = len(A), A.any(axis=0)
+    A[:, moved] = low_pass(A[:, moved])  # half are of links that a joint does not carry
     edge = round(SETTLING / cut_off / period)
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
     trust = weight(low_pass(np.abs(smooth_sign(motion.velocity))))
@@ -166,8 +166,7 @@ def one_thread() -> AbstractContextManager[object]:
 
     Of small matrices on busy cores: more threads cost far more than they save.
     """
-    for part in ("linalg", "optimize", "signal"):  # their libraries must be loaded before the limit
-        needed(f"scipy.{part}")
+    needed("scipy.optimize")  # its libraries, scipy.linalg's as well, are loaded before the limit
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:

@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from featherstone_ros.errors import FeatherstoneError, needed
+from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.options import add_controller, add_outputs
 from featherstone_ros.tools.result import Console, Result
 
@@ -84,7 +84,6 @@ def run(args: argparse.Namespace, console: Console) -> Result:
 
     if sys.stdin is None or not sys.stdin.isatty():
         raise FeatherstoneError("standard input is no terminal: there are no keys to begin and end")
-    needed("scipy.signal")  # before the arm floats
     with (
         single_keys() as typed,
         ControllerClient("teach", args.controller) as controller,

@@ -17,7 +17,7 @@ from featherstone_ros.realtime.scheduling import LIMITS, LOWEST_PRIORITY, user_n
 from featherstone_ros.tools.processes import HIGHEST_DOMAIN, ask_middleware, domain_number
 
 LIBRARIES = {
-    "scipy": "excite, identify, evaluate, payload, retime, teach",
+    "scipy": "excite, identify, evaluate, payload, retime",
     "rosbags": "record, and all that reads recordings",
     "xacro": "robot files in xacro",
     "matplotlib": "pictures",

@@ -231,7 +231,7 @@ def test_only_long_stretches_are_used():
 def test_scipy_is_asked_for(monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "scipy.signal", None)
+    monkeypatch.setitem(sys.modules, "scipy.ndimage", None)
     with pytest.raises(FeatherstoneError, match=r"pip install scipy"):
         smooth(even_samples(), 2.0)
 
