@@ -15,7 +15,13 @@ from featherstone_ros.errors import FeatherstoneError, IdentificationError
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.identification.explanation import FITTED, determination, explain, rms
-from featherstone_ros.identification.filtering import SmoothMotion, clean, smooth, smooth_all
+from featherstone_ros.identification.filtering import (
+    SmoothMotion,
+    ZeroPhase,
+    clean,
+    smooth,
+    smooth_all,
+)
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose
 from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough, usage
@@ -219,6 +225,11 @@ def test_the_filter_delays_nothing_and_acceleration_is_right(velocity):
         # Differentiation shows most of how the filter begins and ends.
         assert error.max() < (0.1 if name == "acceleration" else 0.02), name
         assert error[200:-200].max() < 1e-4, name
+
+
+def test_the_filter_leaves_a_line_as_it_is():
+    line = np.linspace([1.0, 5.0], [3.0, -2.0], 331)
+    np.testing.assert_allclose(ZeroPhase(2.0, 0.01)(line), line, atol=1e-12)
 
 
 def test_only_long_stretches_are_used():
