@@ -1,8 +1,5 @@
 """What would the tests miss? Changes one place of the sources at a time, and runs the tests.
 
-    python test/mutants.py [--seed 0] [--each 12] [--only WORD] [--since COMMIT] [--keep FOLDER]
-        [--tests unit scenes] [--workers 2]
-
 A mutant has one change: a sign, a bound, a number off by one, a swapped operand, a statement that
 is left out. Places are drawn by the seed, as many in each room; with --since only in lines that a
 commit has not. Each is drawn by its own text: where one line changes, the others stay drawn. A copy
@@ -28,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from shutil import copy2, copytree
+from shutil import copytree, ignore_patterns
 from typing import NamedTuple
 
 SOURCE = Path(__file__).resolve().parents[1]
@@ -41,8 +38,6 @@ ROOMS = {
     "featherstone_ros/model": "**/*.py",
     "featherstone_ros/identification": "**/*.py",
 }
-COPIED = ("cython_core", "featherstone_ros", "benchmarks", "config", "docs", "examples", "launch")
-COPIED += ("resource", "test", ".ci", ".github", ".devcontainer", "build")
 KINDS = ("unit", "scenes", "chaos", "ros")
 TIME_OUT = 120.0  # [s] for a test: what hangs is noticed
 LONGEST = 900.0  # [s] for all tests of a mutant
@@ -262,16 +257,10 @@ def switched(original: list[str], changed: dict[int, list[str]], python: bool) -
         begin, end, old = header[1] + header[2] + " (", "):", header[3]
         pattern = re.compile(r"\s*(?:if|elif|while|for [\w, ]+ in)\b(.*):\s*(?:  #.*)?$", re.S)
     elif header:
-        counted = re.match(r"(\s*for \w+ in range\()(.*)(\):)$", text)
-        if not counted:
-            raise ValueError(text)
-        begin, end, old = counted[1], counted[3], ""
-        arguments = [re.match(r"\s*for \w+ in range\((.*)\):$", "\n".join(new)) for new in
-                     [original, *changed.values()]]  # fmt: skip
-        if not all(arguments):
-            raise ValueError(text)
-        split = [re.split(r",(?![^(\[]*[)\]])", match[1]) for match in arguments if match]
-        if len({len(each) for each in split}) > 1:
+        counted = re.compile(r"(\s*for \w+ in range\()(.*)\):$")
+        ranges = [counted.match("\n".join(new)) for new in (original, *changed.values())]
+        split = [re.split(r",(?![^(\[]*[)\]])", match[2]) if match else [] for match in ranges]
+        if not split[0] or len({len(each) for each in split}) > 1:
             raise ValueError(text)
         places = []
         for k, first in enumerate(split[0]):
@@ -279,7 +268,7 @@ def switched(original: list[str], changed: dict[int, list[str]], python: bool) -
                 if new[k] != first:
                     first = f" (({new[k]}) if is_mutant({number}) else ({first}))"
             places.append(first)
-        return [f"{begin}{','.join(places)}{end}"]
+        return [f"{ranges[0][1]}{','.join(places)}):"]  # type: ignore[index]
     elif initial:
         begin, end, old = initial[1] + " (", ")", initial[2]
         pattern = re.compile(r"\s*cdef [\w ]+\*? ?\w+ =(.*)$", re.S)
@@ -339,13 +328,7 @@ def with_switches(file: str, mutants: dict[int, Mutant]) -> tuple[list[str], dic
 
 def compiled(folder: Path, places: list[Iterator[Mutant]]) -> dict[int, Mutant]:
     """Give the copy of the sources a mutant of each place, and return those that compile."""
-    none = folder / "none.txt"  # which the copy is not to be compiled with again
-    known = set(none.read_text().splitlines()) if none.exists() else set()
-
-    def candidate(k: int) -> Mutant | None:
-        return next((mutant for mutant in places[k] if str(mutant) not in known), None)
-
-    mutants = {k: mutant for k in range(len(places)) if (mutant := candidate(k))}
+    mutants = {k: mutant for k, place in enumerate(places) if (mutant := next(place, None))}
     paths = [path for room, kind in ROOMS.items() for path in (SOURCE / room).glob(kind)]
     while True:
         refused: set[int] = set()
@@ -382,12 +365,9 @@ def compiled(folder: Path, places: list[Iterator[Mutant]]) -> dict[int, Mutant]:
             if not refused:
                 sys.exit(done.stdout)
         for k in refused:
-            known.add(str(mutants[k]))
-            if mutant := candidate(k):
+            del mutants[k]
+            if mutant := next(places[k], None):
                 mutants[k] = mutant
-            else:
-                del mutants[k]
-        none.write_text("\n".join(sorted(known)))
 
 
 class Tests(NamedTuple):
@@ -448,27 +428,12 @@ def killer(folder: Path, mutant: Mutant, number: int, files: Sequence[Tests]) ->
 
 
 def copied(folder: Path) -> None:
-    """Copy the sources that are newer than the copy, and once what has been compiled."""
-
-    def renew(old: str, new: str) -> None:
-        is_there, is_made = os.path.exists(new), old.endswith(".so")
-        if not is_there or (not is_made and os.path.getmtime(new) < os.path.getmtime(old)):
-            copy2(old, new)
-
-    for name in COPIED:
-        if (SOURCE / name).exists() and not (name == "build" and (folder / name).exists()):
-            copytree(
-                SOURCE / name, folder / name, copy_function=renew, symlinks=True, dirs_exist_ok=True
-            )
-    for path in SOURCE.iterdir():
-        if path.is_file():
-            renew(str(path), str(folder / path.name))
-    switches = {"mutant_switch.py": SWITCH_PY}
-    switches |= {"cython_core/mutant_switch.h": SWITCH_H}
-    switches |= {"cython_core/mutant_switch.pxd": SWITCH_PXD}
-    for name, text in switches.items():
-        if not (folder / name).exists() or (folder / name).read_text() != text:
-            (folder / name).write_text(text)
+    """Copy the sources, with what has been compiled."""
+    made = ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__")
+    copytree(SOURCE, folder, symlinks=True, dirs_exist_ok=True, ignore=made)
+    (folder / "mutant_switch.py").write_text(SWITCH_PY)
+    (folder / "cython_core" / "mutant_switch.h").write_text(SWITCH_H)
+    (folder / "cython_core" / "mutant_switch.pxd").write_text(SWITCH_PXD)
 
 
 def main() -> int:
@@ -482,12 +447,10 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=12, help="places in each room")
     parser.add_argument("--only", default="", help="files whose path has this")
     parser.add_argument("--since", help="lines that this commit does not have")
-    parser.add_argument("--keep", type=Path, help="folder of the copy, kept and used again")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--tests", nargs="+", default=KINDS, help="folders of tests")
     args = parser.parse_args()
-    folder = args.keep or Path(tempfile.mkdtemp(prefix="mutants_"))
-    folder.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="mutants_"))
     copied(folder)
     begin = time.monotonic()
 
