@@ -135,7 +135,7 @@ cdef class CompiledPath:
                 whole[part, :, i] = one
         since = np.append(0.0, ends)[:, None, None]
         moving = np.where((lasts > since)[:, :, None], whole, 0.0).sum(axis=1)
-        self.coefficients[last:] = _BINOMIALS * since ** _POWERS @ moving  # Taylor's series then
+        self.coefficients[last:] = (_BINOMIALS * since ** _POWERS) @ moving  # Taylor's series then
         self.coefficients[last:, 0] += rest
 
     def sample(self, double time):

@@ -50,7 +50,8 @@ def clean(recording: Recording) -> Cleaned:
     if not forward.all():
         notes.append(f"{count(~forward)} not later than one before, dropped")
     recording = recording.where(forward)
-    time, steps = recording.time, np.diff(recording.time)
+    time = recording.time
+    steps = np.diff(time)
     if len(steps) + 1 < FEWEST:
         raise IdentificationError(
             f"the recording is too short: {len(time)} joint states with times of their own"
@@ -158,10 +159,14 @@ class ZeroPhase:
                 f"a filter of {cut_off:g} Hz needs more than {2 * cut_off:g} samples per second; "
                 f"the recording has {1 / period:.4g}"
             )
-        self._width, self._tangent = round(2 / (cut_off * period)), np.tan(np.pi * cut_off * period)
+        self._width = round(2 / (cut_off * period))  # [samples] beyond either end
+        self._tangent = np.tan(np.pi * cut_off * period)
 
     def __call__(self, values: Floats) -> Floats:
-        """Return (N, n) values filtered along time, continued oddly beyond both ends."""
+        """Return (N, n) values filtered along time, continued oddly beyond both ends.
+
+        Together the passes let 1 / (1 + ratio^(2 ORDER)) through, by the bilinear transform.
+        """
         width, least = self._width, len(values) + 2 * self._width
         more = -least % 2 ** (least.bit_length() - 3)  # to a size of small factors
         x = np.pad(values.T, ((0, 0), (width, width + more)), "reflect", reflect_type="odd")

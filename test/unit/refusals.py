@@ -58,7 +58,7 @@ def write(files, request):
     request.getfixturevalue("monkeypatch").chdir(folder)
     for name, content in files.items():
         if content is None:
-            Path(name).mkdir(exist_ok=True)
+            Path(name).mkdir()
         elif isinstance(content, bytes):
             Path(name).write_bytes(content)
         else:

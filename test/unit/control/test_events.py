@@ -115,9 +115,10 @@ def test_every_refusal_names_joint_figure_and_bound(code):
     assert "{" not in text
 
 
+BRAKING = "braking on predicted states"
 CHANGES = [
-    (Event.STATES_STOPPED, Phase.HOLDING, Phase.OPEN_LOOP, "braking on predicted states; the"),
-    (Event.STATES_STOPPED, Phase.STOPPING, Phase.LEAVING_OPEN_LOOP, "braking on predicted states"),
+    (Event.STATES_STOPPED, Phase.HOLDING, Phase.OPEN_LOOP, f"{BRAKING}; the motion"),
+    (Event.STATES_STOPPED, Phase.STOPPING, Phase.LEAVING_OPEN_LOOP, BRAKING),
     (Event.ABANDON, Phase.TRAJECTORY, Phase.HOLDING, "the motion is abandoned, holding where"),
     (Event.FALL_BACK, Phase.HOLDING, Phase.DAMPED, "gravity hold; the motion is abandoned"),
     (Event.FAIL, Phase.REFERENCE, Phase.FAULT, "gravity hold; the motion is abandoned"),

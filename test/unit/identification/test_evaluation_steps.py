@@ -12,16 +12,11 @@ from refusals import refusals
 
 import featherstone_ros as fr
 from featherstone_ros.errors import FeatherstoneError, IdentificationError
+from featherstone_ros.identification import filtering
 from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.identification.explanation import FITTED, determination, explain, rms
-from featherstone_ros.identification.filtering import (
-    SmoothMotion,
-    ZeroPhase,
-    clean,
-    smooth,
-    smooth_all,
-)
+from featherstone_ros.identification.filtering import SmoothMotion, clean, smooth, smooth_all
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose
 from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough, usage
@@ -229,7 +224,7 @@ def test_the_filter_delays_nothing_and_acceleration_is_right(velocity):
 
 def test_the_filter_leaves_a_line_as_it_is():
     line = np.linspace([1.0, 5.0], [3.0, -2.0], 331)
-    np.testing.assert_allclose(ZeroPhase(2.0, 0.01)(line), line, atol=1e-12)
+    np.testing.assert_allclose(filtering.ZeroPhase(2.0, 0.01)(line), line, atol=1e-12)
 
 
 def test_only_long_stretches_are_used():
