@@ -6,9 +6,8 @@ commit has not. Each is drawn by its own text: where one line changes, the other
 of the sources has them all, each behind a switch (``is_mutant``), so that it is compiled once; what
 does not compile is none, and another one is drawn. Each file of the tests of `make test` is run
 with no mutant chosen, which notes how long it takes and which places it reaches; then each mutant
-has those that reach it, until a test fails. Tests that do not pass with the switches in the sources
-are left out, and named. What survives is printed last: it is equivalent (EQUIVALENT says
-why), or a test is missing.
+has those that reach it, until a test fails. Tests that do not pass with the switches are left out,
+and named. What survives is printed last: it is equivalent (EQUIVALENT says why), or a test is due.
 """
 
 from __future__ import annotations
@@ -115,6 +114,9 @@ EQUIVALENT = {
     "featherstone_ros/identification/faults.py": {
         "elif abs(np.log(factor)) >= np.log(MIN_GAIN):": EITHER,
         "return 2 * int((left >= UNSEEN * beside).sum()) > len(scaled)": EITHER,
+    },
+    "featherstone_ros/identification/filtering.py": {
+        "more = -least % 2 ** (least.bit_length() + 3)": "ends are continued for longer",
     },
     "featherstone_ros/identification/payload.py": {
         "if free[0] <= CERTAIN * free_deviation:": EITHER,
