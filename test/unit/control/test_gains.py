@@ -316,9 +316,9 @@ def test_hand_guiding_gets_what_it_wants_with_rotors(path):
 
 def test_a_joint_without_limits_coasts_for_a_second_once_it_is_let_go():
     """To 1/e of its speed, as a link that is led by hand."""
-    model = Model.from_urdf(urdf_text.chain("turntable", kind="continuous", axis="0 0 1"))
-    loop = SampledLoop(model)
-    for share in (GUIDING, BRAKING):
+    for share, limit in ((GUIDING, ""), (BRAKING, '<limit effort="0" velocity="2"/>')):
+        table = urdf_text.chain("turntable", kind="continuous", axis="0 0 1", inside=limit)
+        loop = SampledLoop(model := Model.from_urdf(table))
         damping = wanted_damping(model, loop, share)
         sim = Simulator(model, 1e-3, damping=0.0, friction=0.0)
         sim.reset([0.0], [1.0])

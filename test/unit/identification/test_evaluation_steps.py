@@ -19,7 +19,12 @@ from featherstone_ros.identification.explanation import FITTED, determination, e
 from featherstone_ros.identification.filtering import SmoothMotion, clean, smooth, smooth_all
 from featherstone_ros.identification.friction import fit
 from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose
-from featherstone_ros.identification.recording_checks import clipped_efforts, require_enough, usage
+from featherstone_ros.identification.recording_checks import (
+    clipped_efforts,
+    motion_suspicions,
+    require_enough,
+    usage,
+)
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools.evaluate.evaluation import Evaluation
 from featherstone_ros.tools.evaluate.report import parameter_file
@@ -419,6 +424,13 @@ def test_an_effort_that_never_changes_is_not_judged(value):
     limit = '<limit lower="-9" upper="9" velocity="9" effort="99"/>'
     model = fr.Model.from_urdf(urdf_text.chain(*NAMES, inside=limit))
     require_enough(model, [motion], smooth_all(clean(motion).stretches, CUT_OFF))
+
+
+def test_speeds_in_another_unit_are_named_and_a_joint_at_rest_is_not():
+    model = fr.Model.from_urdf(urdf_text.LIFT.replace('velocity="3"', 'velocity="0"'))
+    fast = np.array([[2.0, 0.0], [-1.0, 0.0]])
+    told = motion_suspicions(model, np.zeros((2, 2)), fast)
+    assert told == ["lift: speeds up to 2, the limit is 0.5: another unit?"]
 
 
 @pytest.mark.parametrize("storage", ["sqlite3", "mcap"])
