@@ -94,6 +94,11 @@ EQUIVALENT = {
     "cython_core/dynamics/displacement.pxd": {
         "scale = 2.0 * half / sine if w > 0 else -2.0 * half / sine": "half a turn has two ways",
     },
+    "cython_core/dynamics/threads.pxi": {
+        "while job != NULL and (job.next > job.last or job.members == job.max_members):": (
+            "whoever joins a job that has no rows left finds nothing to do"
+        ),
+    },
     "cython_core/dynamics/workspaces.pxi": {
         "if ndim >= 0 and cnp.PyArray_SIZE(array) <= MAX_KEPT:": "a number is returned as a float",
     },
@@ -127,6 +132,7 @@ EQUIVALENT = {
     "featherstone_ros/identification/payload.py": {
         "if free[0] <= CERTAIN * free_deviation:": EITHER,
     },
+    "featherstone_ros/model/rules.py": {"if least <= -ROUNDING * trace:": EITHER},
 }
 
 # The switch, for compiled sources and for Python: whether a mutant is the chosen one. Whoever asks

@@ -229,12 +229,17 @@ def test_new_gains_make_no_step(bench):
     assert (bench.commands[-1][1] - bench.gravity())[0] < -1.0  # they act: it was 0.1 before
 
 
-def test_effort_limits_hold_and_what_is_lost_is_told():
-    bench = Bench(effort_limit=np.array([4.0, 1.0])).start()
+@pytest.mark.parametrize("adds_gravity", [False, True])
+def test_effort_limits_hold_and_what_is_lost_is_told(adds_gravity):
+    limit = np.array([4.0, 1.0])
+    bench = Bench(effort_limit=limit, hardware_adds_gravity=adds_gravity).start()
     bench.arm.set_state(Q + 0.015)
     bench.run(0.008)
-    assert (np.abs(bench.torques()) <= [4.0, 1.0]).all()
-    assert "feedback cut by" in bench.controller.lost()["shoulder"]
+    assert (
+        np.abs(bench.torques() + adds_gravity * bench.gravity()) <= limit + 1e-4 * adds_gravity
+    ).all()
+    lost = {joint: text.rsplit(" ", 1)[0] for joint, text in bench.controller.lost().items()}
+    assert lost == dict.fromkeys(("shoulder", "elbow"), "feedback cut by")
 
 
 # Missing and bad states
