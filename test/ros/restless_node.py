@@ -19,8 +19,6 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 class RestlessNode(ModelNode):
     """Moves while active."""
 
-    REST_PATIENCE = float(os.environ.get("PATIENCE", ModelNode.REST_PATIENCE))
-
     def __init__(self, context=None):
         self._stands_at = 0.0
         super().__init__("restless", (), context)
@@ -38,6 +36,10 @@ class RestlessNode(ModelNode):
 
     def cleanup(self):
         print(f"cleanup, stands: {time.monotonic() >= self._stands_at}", flush=True)
+
+    @property
+    def rest_patience(self):
+        return float(os.environ.get("PATIENCE") or super().rest_patience)
 
     def is_at_rest(self):
         return time.monotonic() >= self._stands_at

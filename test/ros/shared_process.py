@@ -18,8 +18,6 @@ import rclpy
 
 from featherstone_ros import feedforward_controller
 from featherstone_ros.control.trajectory import Trajectory
-from featherstone_ros.nodes import execution
-from featherstone_ros.nodes.feedforward_controller import FeedforwardController
 from featherstone_ros.nodes.lifecycle import ModelNode
 
 nodes: list[ModelNode] = []
@@ -47,6 +45,12 @@ def in_executor(action: Callable[[], None]) -> None:
     nodes[0].defer(action)
 
 
+def hang() -> None:
+    """Never return."""
+    print("hangs", flush=True)
+    time.sleep(1e6)
+
+
 def think() -> None:
     """Let the check of each trajectory take longer than the executor may be silent."""
     check = Trajectory.__init__
@@ -62,7 +66,7 @@ def think() -> None:
 ACTIONS = {
     "shutdown": rclpy.shutdown,
     "think": think,
-    "hang": lambda: in_executor(lambda: time.sleep(1e6)),
+    "hang": lambda: in_executor(hang),
     **{f"fork in thread, {end}": lambda end=end: fork(end) for end in ("return", "exit", "signal")},
     **{
         f"fork in callback, {end}": lambda end=end: in_executor(lambda: fork(end))
@@ -91,8 +95,5 @@ if __name__ == "__main__":
         make(self, *args, **options)
 
     ModelNode.__init__ = make_and_note
-    # The tests need not wait as long as a node does: an arm that brakes rests within a second.
-    ModelNode.REST_PATIENCE, execution.LONGEST_END = 3.0, 1.0
-    FeedforwardController.LONGEST_STOP = 2.0
     threading.Thread(target=obey, args=[Path("now").absolute()], daemon=True).start()
     sys.exit(feedforward_controller.main())

@@ -23,15 +23,11 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from test_lifecycle import SLIDER
 
-from featherstone_ros.nodes.lifecycle import ModelNode
-
 RESTLESS = str(Path(__file__).with_name("restless_node.py"))
 GONE = "cleanup, stands: True"
 
 
-def restless(
-    ros: Ros, stand: float = 0.5, patience: float = ModelNode.REST_PATIENCE, left: str = ""
-):
+def restless(ros: Ros, stand: float = 0.5, patience: float | str = "", left: str = ""):
     """Start the restless node, active; its arm stands after that time, and it waits for so long."""
     ros.environment |= {"STAND": str(stand), "PATIENCE": str(patience), "LEFT": left}
     arguments = ros.arguments({"robot_description": SLIDER})
