@@ -5,6 +5,7 @@ In lockstep (``pace``) the arm waits, too, while either node waits for a busy ma
 
 from __future__ import annotations
 
+import math
 import subprocess
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -313,7 +314,8 @@ class Rig:
 
     def move(self) -> None:
         """Let the arm move, wait until it moves fast, begin to measure."""
-        self.ros.ask(self.trajectories, self.trajectory(), lambda: self.speed > FAST, "motion")
+        motion = self.trajectory()
+        self._do(lambda: self.trajectories.publish(motion), lambda: self.speed > FAST)
         self.watch()
 
     def lead(
@@ -323,18 +325,20 @@ class Rig:
 
         ``fields`` are further ones of its point.
         """
-        self._do_until_at(goal, within, lambda: self._send(goal, duration, **fields))
+        send = lambda: self._send(goal, duration, **fields)  # noqa: E731
+        self._do(send, lambda: self.is_at(goal, within))
 
     def _send(self, goal: Iterable[float], duration: float, **fields: Any) -> None:
         end = point(duration, goal, velocities=[0.0] * len(self.names), **fields)
         self.trajectories.publish(JointTrajectory(joint_names=self.names, points=[end]))
 
-    def _do_until_at(
-        self, goal: Iterable[float], within: float, action: Callable[[], None]
-    ) -> None:
-        """Do what leads the arm to a goal, again after a while that is longer than the way."""
-        at = f"arm at {list(goal)}"
-        self.ros.do_until(lambda: self.is_at(goal, within), at, action, 3.0 * ATTEMPT)
+    def _do(self, action: Callable[[], None], reached: Callable[[], bool]) -> None:
+        """Do what moves the arm, again after a while that is longer than the way.
+
+        In lockstep once: no busy machine breaks off a motion there.
+        """
+        period = math.inf if self._of_twin.get("lockstep") else 3.0 * ATTEMPT
+        self.ros.do_until(reached, "motion", action, period)
 
     def recover(self, stdout: int = subprocess.PIPE) -> None:
         """Have a controller hold the arm where it began."""
@@ -351,7 +355,7 @@ class Rig:
             far = float(np.abs(self.q - self.home).max())
             self._send(self.home, 0.6 + far / FAST)
 
-        self._do_until_at(self.home, 0.05, go_home)
+        self._do(go_home, lambda: self.is_at(self.home, 0.05))
         self.wait_for_rest()
 
 

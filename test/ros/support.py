@@ -519,7 +519,7 @@ class Ros:
     def ask(
         self, publisher: Publisher, message: Any, condition: Callable[[], Any], what: str
     ) -> None:
-        """Publish until something is so: a busy machine may break off a motion, and rightly."""
+        """Publish until something is so."""
         self.do_until(condition, what, lambda: publisher.publish(message))
 
     def do_until(
@@ -531,9 +531,9 @@ class Ros:
     ) -> Any:
         """Do something, and again after each period [s], until something is so; return that.
 
-        It was lost where the two sides did not know each other yet, or a busy machine broke off
-        what it had begun. Nothing else in these tests is tried twice, and how often this was the
-        run prints.
+        It was lost where the two sides did not know each other yet; or a busy machine broke off
+        what it had begun, by real time (in lockstep: ``Rig``). Nothing else in these tests is tried
+        twice, and how often this was the run prints.
         """
         due = -math.inf
 
