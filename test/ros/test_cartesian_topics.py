@@ -146,12 +146,8 @@ WRENCH.wrench.force.y, TWIST.twist.linear.y = 20.0, -0.2
 def test_a_wrench_or_a_velocity_alone_moves_the_hand_until_it_ends(hand, name, message, way):
     targets = hand.ros.publisher(type(message), f"{CONTROLLER}/target_{name}")
     before = hand.position
-
-    def moved() -> bool:
-        targets.publish(message)
-        return (hand.position - before)[1] / way > 1.0
-
-    hand.ros.wait_for(moved, "the hand away")
+    moved = lambda: (hand.position - before)[1] / way  # noqa: E731
+    hand.ros.wait_for(lambda: targets.publish(message) or moved() > 1.0, "the hand away")
     if name == "wrench":
         hand.ros.wait_for(lambda: hand.is_at(before, STUCK), "the hand back on its spring")
     hand.wait_until_it_rests()

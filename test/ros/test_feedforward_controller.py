@@ -20,12 +20,7 @@ import numpy as np
 import pytest
 from control_arm import URDF, Q
 from numpy.testing import assert_allclose
-from support import (  # skips this module where ROS is missing
-    Ros,
-    point,
-    stamp,
-    status_values,
-)
+from support import Ros, point, stamp, status_values  # skips this module where ROS is missing
 
 # isort: split
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -236,12 +231,9 @@ def test_states_that_are_refused_do_not_keep_the_arm_from_being_braked(arm):
     arm.lose_patience()
     arm.answer()
     frozen, count = arm.message(), len(arm.commands)
-
-    def braked() -> bool:  # the state comes more often than the watchdog looks
-        arm.states.publish(frozen)
-        return len(arm.commands) > count + 20
-
-    arm.ros.wait_for(braked, "commands without a usable state", period=0.002)
+    braked = lambda: arm.states.publish(frozen) or len(arm.commands) > count + 20  # noqa: E731
+    often = 0.002  # [s]: the state comes more often than the watchdog looks
+    arm.ros.wait_for(braked, "commands without a usable state", period=often)
 
 
 # Trajectories, set-points, hold

@@ -5,15 +5,13 @@ from collections.abc import Iterable
 import numpy as np
 from support import status_values  # skips this module where ROS is missing
 
+from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 
 from diagnostic_msgs.msg import DiagnosticStatus  # isort: skip
 from sensor_msgs.msg import JointState  # isort: skip
 
-JOINTS = [
-    f"{name}_joint"
-    for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
-]
+JOINTS = Model.from_robot("ur5e").joint_names
 START = [0.5, -1.5, 1.5, -1.5, 1.0, 0.5]
 ARM = {"robot_description": str(robot_file("ur5e"))}
 

@@ -4,12 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
-from support import (  # skips this module where ROS is missing
-    LOCKSTEP,
-    NodeProcess,
-    Ros,
-    seconds,
-)
+from support import LOCKSTEP, NodeProcess, Ros, seconds  # skips this module where ROS is missing
 
 # isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped

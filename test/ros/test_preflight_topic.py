@@ -24,12 +24,7 @@ PLAN = JointTrajectory(
 def test_only_trajectory_on_a_topic_is_checked_whatever_its_publisher_offers(ros):
     process = command(ros, "/plan")
     publisher = ros.node.create_publisher(JointTrajectory, "/plan", qos_profile_sensor_data)
-
-    def ended() -> bool:
-        publisher.publish(PLAN)
-        return not process.is_running
-
-    ros.wait_for(ended, "end of preflight")
+    ros.wait_for(lambda: publisher.publish(PLAN) or not process.is_running, "end of preflight")
     assert process.wait() == 1, process.output
     assert "waiting for a trajectory on /plan" in process.output
     assert "velocity of joint 'elbow_joint' 5 rad/s" in process.output

@@ -62,12 +62,7 @@ def test_missed_deadlines_are_told_beside_the_timing_and_hold_the_arm_if_wanted(
 def test_commands_by_the_timer_that_come_late_are_overruns(ros):
     timer = {"update_on": "timer", "rate": 200.0, "deadline.cycle_time": 0.02}
     arm = ScriptedArm(ros, **PATIENT, **timer)
-
-    def commands() -> bool:
-        arm.states.publish(arm.message())
-        return bool(arm.commands)
-
-    ros.wait_for(commands, "first command")
+    ros.wait_for(lambda: arm.states.publish(arm.message()) or arm.commands, "first command")
     before = int(status_values(ros.status("", NODE))["overruns"])
     for _ in range(5):  # as when something else has the processor
         arm.process.send(signal.SIGSTOP)

@@ -25,12 +25,8 @@ def test_a_signal_ends_the_bag_as_a_whole(ros: Ros):
     process.wait_for_output("1 topics")
     best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
     publisher = ros.publisher(JointState, "/left/joint_states", best_effort)
-
-    def is_recorded() -> bool:
-        publisher.publish(JointState(name=["slider"], position=[0.5]))
-        return "2 topics" in process.output
-
-    ros.wait_for(is_recorded, "a line that counts the second topic")
+    state = JointState(name=["slider"], position=[0.5])
+    ros.wait_for(lambda: publisher.publish(state) or "2 topics" in process.output, "2 topics")
     process.send(signal.SIGTERM)
     assert process.wait() == 0, process.output
     assert "Traceback" not in process.output and "/left/robot_description" in process.output

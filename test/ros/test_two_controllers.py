@@ -12,16 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from support import (
-    DEEP,
-    LOCKSTEP,
-    PACED,
-    Ros,
-    point,
-    ros_in_free_domain,
-    stamp,
-    status_values,
-)
+from support import DEEP, LOCKSTEP, PACED, Ros, point, ros_in_free_domain, stamp, status_values
 
 # isort: split
 from arm_pair import JOINTS, PAIRS, PANDAS, TIPS
