@@ -43,8 +43,7 @@ from featherstone_ros.tools.clearance import Clearance
 from featherstone_ros.tools.excite import excitation
 
 WRITTEN = {"lift": LIFT, "scara": scara()}
-ARMS = ("ur5e", "panda", "z1", "xarm7", "so101", "kinova", "ur10_robot", "talos_left_arm")
-ARMS = (*ARMS, *WRITTEN)
+ARMS = ("ur5e", "panda", "z1", "xarm7", "so101", "kinova", "ur10_robot", "talos_left_arm", *WRITTEN)
 SPOILED = ("ur5e", "z1", "xarm7", "kinova", "so101")
 SIBLINGS = {"ur5e": "ur10_robot", "ur10_robot": "ur5e", "so101": "so100"}
 MOTIONS, PLANTS = ("excited", "plain", "retimed"), ("twin", "mujoco")

@@ -12,6 +12,7 @@ import pytest
 from at_work import interrupted, is_refused
 from comparison import assert_equal_to_rounding, relative_error
 from each import each
+from methods import INTEGRATORS
 from random_trees import as_tree, random_tree
 from refusals import refusals
 from urdf_text import joint, link, robot
@@ -25,7 +26,6 @@ from featherstone_ros import (
 )
 from featherstone_ros.model.share import share_directory
 
-INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 FRICTIONLESS = {"damping": 0, "friction": 0}
 STOPS = {"stop_stiffness": 2000.0, "stop_damping": 5.0}
 

@@ -6,6 +6,7 @@ import urdf_text
 from cdr_messages import Writer
 from comparison import assert_equal_to_rounding
 from drive_settings import with_drives
+from methods import INTEGRATORS
 from pushed_twin import ARM, apply_wrench, follow, set_state
 from refusals import refusals
 
@@ -24,7 +25,6 @@ PLACE = {
 FRICTIONLESS = {"viscous": 0.0, "coulomb": 0.0}
 BASE = urdf_text.link("base", 5, "0 0 0", (0.3, 0.3, 0.3))
 BOAT = ARM.replace(urdf_text.link("base", None), BASE)
-INTEGRATORS = ("semi_implicit_euler", "implicit", "rk4")
 
 
 @pytest.fixture(scope="module")
