@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 from support import RUNNING, Ros, children, is_alive, set_priority
 
+from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 
 from sensor_msgs.msg import JointState  # isort: skip  (support skips where ROS is missing)
 from std_msgs.msg import Float64MultiArray  # isort: skip
 
-JOINTS = [
-    f"{name}_joint"
-    for name in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
-]
+JOINTS = Model.from_robot("ur5e").joint_names
 CONTROLLER, TWIN = "/feedforward_controller", "/digital_twin"
 
 
@@ -81,6 +79,7 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     own.write_text("/**: {ros__parameters: {rate: 250.0}}")
     files = ("--parameters", str(one), "--parameters", str(other), "--twin-parameters", str(own))
     states = ros.collect(JointState, "joint_states", 1)
+    began = int(time.time())
     process = start(ros, str(robot_file("ur5e")), *files, "--twin-load", "2")
     assert ros.get_parameter(CONTROLLER, "use_sim_time")
     assert ros.get_parameter(CONTROLLER, "stop_time") == 0.7
@@ -90,7 +89,7 @@ def test_time_is_simulated_by_the_wall_and_the_twin_carries_what_nobody_knows_of
     assert ros.get_parameter(TWIN, "rate") == 250.0
     states.clear()
     stamp = ros.wait_for(lambda: states and states[-1].header.stamp, "joint state")
-    assert abs(stamp.sec - time.time()) < 5.0  # less, where the machine keeps up
+    assert began <= stamp.sec < time.time() + 1.0  # behind the wall on a busy machine
     status, output = ros.run_tool("run", "panda")
     assert status == 1
     said = output.partition("already in this ROS domain: ")[2]
