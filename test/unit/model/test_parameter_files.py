@@ -1,5 +1,6 @@
 """Parameter files for both nodes: what is in them, and what a wrong one is told."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -226,14 +227,13 @@ joint_names: &id001 [b]
     assert second.names == ("b",)
 
 
-def test_a_file_beyond_the_size_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(bounded_yaml, "MAX_SIZE", 100)
+def test_a_file_beyond_the_size_is_not_read(tmp_path):
     path = tmp_path / "a.yaml"
-    path.write_text("#" * 100)
-    assert read_yaml(path) == []
-    path.write_text("#" * 101)
-    with pytest.raises(YamlError, match="which is the most"):
-        read_yaml(path)
+    path.touch()
+    for beyond, said in ((0, "characters are not allowed"), (1, "50 MB, which is the most")):
+        os.truncate(path, bounded_yaml.MAX_SIZE + beyond)  # zeros
+        with pytest.raises(YamlError, match=said):
+            read_yaml(path)
 
 
 def test_unknown_names_of_any_number_and_length_make_a_short_message(tmp_path, monkeypatch):
