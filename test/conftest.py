@@ -123,6 +123,7 @@ BEYOND = 1.2  # times a test's time-out
 ENDING = 60.0  # [s] for the end of a process that has run its tests
 REPEATED = "done again over DDS"
 LEFT_OUT = ("study", "alone")  # by pyproject.toml's choice of marks
+WITHOUT_MEANING = {"test", "and", "for", "not", "out"}  # words of file names
 stderr = pytest.StashKey[int]()
 watchdog = pytest.StashKey[tuple[float, float]]()  # time-out that it is set for [s], and since when
 
@@ -171,8 +172,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def words_of(path: Path) -> set[str]:
-    """Return the words of a file's name."""
-    return {word for word in path.stem.split("_") if len(word) > 3} - {"test"}
+    """Return the words of a file's name that say what it is about, also those as cdr and arm."""
+    return {word for word in path.stem.split("_") if len(word) > 2} - WITHOUT_MEANING
 
 
 @pytest.hookimpl(trylast=True)  # after what -m and -k leave out

@@ -73,10 +73,10 @@ def test_once_more(seed):
 
 
 def test_what_is_left_out_is_chosen_by_what_a_change_is_named_like(run, tmp_path):
-    names = ("test_governor", "test_speed_governor", "test_laws", "test_model")
+    names = ("test_cdr", "test_speed_of_cdr", "test_laws", "test_model_and_more")
     for name in names:
         (tmp_path / f"{name}.py").write_text(MARKED)
-    for name in ("governor.pxd", "notes.md"):
+    for name in ("cdr_and_xml.pxd", "notes.md"):
         (tmp_path / name).write_text("as it was")
 
     def git(*arguments):
@@ -95,7 +95,7 @@ def test_what_is_left_out_is_chosen_by_what_a_change_is_named_like(run, tmp_path
     git("commit", "-qm", "all")
     (tmp_path / "notes.md").write_text("changed")
     assert not chosen()
-    (tmp_path / "governor.pxd").write_text("changed")
+    (tmp_path / "cdr_and_xml.pxd").write_text("changed")
     (tmp_path / "test_laws.py").write_text(MARKED + "\n")
     assert chosen() == dict.fromkeys(names[:3], 11)
 
