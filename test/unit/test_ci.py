@@ -124,24 +124,18 @@ def test_a_library_that_is_missing_is_named_by_the_skip_and_an_error_stays_one(r
 
 SCRIPT = Path(__file__).resolve().parents[2] / ".ci" / "environment.py"
 BASE = getattr(sys, "_base_executable", sys.executable)
-HERE = f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r}); import environment\n"
-
-
-def python(code: str, executable: str = sys.executable) -> subprocess.CompletedProcess[str]:
-    """Run Python code beside the set-up's, into a pipe."""
-    return subprocess.run([executable, "-c", HERE + code], capture_output=True, text=True)
 
 
 def installed(executable: str, venv: Path, extras: str = "demo") -> str:
     """Bring an environment up to date; return the commands that this takes."""
     code = f"""
+import environment
 environment.run = lambda title, *command, **variables: print(title, *command)
 environment.os.chdir(environment.PROJECT)
-environment.install({str(venv)!r}, set({extras!r}.split(",")))
+environment.install(environment.Path({str(venv)!r}), {extras!r})
 """
-    done = python(code, executable)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    command, beside = [executable, "-c", code], {"PYTHONPATH": str(SCRIPT.parent)}
+    return subprocess.run(command, env=beside, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def test_an_environment_in_use_stays_and_gets_what_it_lacks(tmp_path):
