@@ -67,10 +67,10 @@ sys.path.append(str(SOURCE))  # for benchmarks/; behind what was chosen
 ROS = """ament_index_python builtin_interfaces diagnostic_msgs geometry_msgs launch launch_ros
     lifecycle_msgs nav_msgs rcl_interfaces rclpy rosgraph_msgs sensor_msgs std_msgs std_srvs
     tf2_msgs trajectory_msgs visualization_msgs"""
-LIBRARIES = """clarabel dask distributed hypothesis matplotlib mujoco pinocchio rosbags
-    scipy threadpoolctl trimesh viser xacro"""
-MISSING = {name for name in (ROS + LIBRARIES).split() if importlib.util.find_spec(name) is None}
-NOT_FOUND = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+LIBRARIES = """PIL clarabel dask distributed hypothesis matplotlib mujoco pinocchio rosbags
+    scipy threadpoolctl toppra trimesh viser xacro"""
+MISSING = {name for name in f"{ROS} {LIBRARIES}".split() if importlib.util.find_spec(name) is None}
+NOT_FOUND = re.compile(r"No module named '(\w+)")  # also as the package's own errors say it
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -7,14 +7,10 @@ import signal
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("rclpy", reason="rclpy is not installed: the demo needs ROS 2")
-from rig import TWIN, held_panda
-from support import NodeProcess, Ros, children, is_alive
-
-# isort: split
 from rclpy.serialization import serialize_message
+from rig import TWIN, held_panda
 from std_msgs.msg import Float64MultiArray
+from support import NodeProcess, Ros, children, is_alive
 
 from featherstone_ros.nodes.qos import AHEAD
 from featherstone_ros.tools.demo.play import DemoNode

@@ -2,11 +2,6 @@
 
 import numpy as np
 import pytest
-import support  # noqa: F401  (skips this module where ROS is missing)
-
-pytest.importorskip("visualization_msgs", reason="visualization_msgs is not installed")
-
-# isort: split
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState

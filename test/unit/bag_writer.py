@@ -5,9 +5,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
-
-pytest.importorskip("rosbags")
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"

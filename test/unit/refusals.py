@@ -40,8 +40,6 @@ def refused_commands(files, *rows):
 
     @pytest.mark.parametrize(("command", "status", "text"), rows, ids=[row[0] for row in rows])
     def test(command, status, text, request, tool):
-        if command.startswith(("run", "demo")):
-            pytest.importorskip("rclpy")
         folder = write(files, request)
         said = tool(*shlex.split(command), status=status)
         assert "Traceback" not in said.err

@@ -101,6 +101,12 @@ def test_what_is_left_out_is_chosen_by_what_a_change_is_named_like(run, tmp_path
 
 
 IMPORTS = "def test_that_imports_it():\n    import {0}\n"
+TOLD = """
+def test_that_asks_the_package_for_it():
+    from featherstone_ros.errors import needed
+
+    needed("trimesh")
+"""
 WITHOUT = """
 from importlib.machinery import PathFinder
 
@@ -113,10 +119,11 @@ def test_a_library_that_is_missing_is_named_by_the_skip_and_an_error_stays_one(r
     (tmp_path / "sitecustomize.py").write_text(WITHOUT)
     (tmp_path / "test_file.py").write_text("import trimesh\n" + IMPORTS.format("trimesh"))
     (tmp_path / "test_within.py").write_text(IMPORTS.format("trimesh"))
+    (tmp_path / "test_told.py").write_text(TOLD)
     (tmp_path / "test_wrong.py").write_text(IMPORTS.format("no_such_library"))
     done = run("-rs")
-    assert "1 failed, 2 skipped" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count(": trimesh is not installed") == 2
+    assert "1 failed, 3 skipped" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count(": trimesh is not installed") == 3
 
 
 # What make sets up says how far it is, and leaves what is in use (.ci/environment.py).

@@ -33,12 +33,6 @@ TOO_LITTLE, ENOUGH = 23 * 24, 24 * 24  # states
 SHORT = Study(steps=200, motions=2)
 
 
-def needed(module):
-    return pytest.importorskip(
-        module, reason=f"{module} is not installed: pip install 'featherstone_ros[examples]'"
-    )
-
-
 def samples(study, number):
     tracked = zip(*(drive(study, index) for index in range(number)), strict=True)
     return Tracking(*map(np.stack, tracked))
@@ -139,7 +133,7 @@ def run(main, folder, *arguments):
 @pytest.fixture(scope="module")
 def studied(tmp_path_factory):
     """The numbers of a study, its folder, and what it said."""
-    needed("matplotlib")
+    pytest.importorskip("matplotlib")
     folder, said = tmp_path_factory.mktemp("study"), io.StringIO()
     with contextlib.redirect_stdout(said):
         return run(monte_carlo.main, folder), folder, said.getvalue()
@@ -155,7 +149,6 @@ def test_study_writes_a_picture_and_says_how_fast_it_was(studied):
 
 @pytest.mark.study
 def test_dask_gives_the_same_numbers_bit_for_bit(studied, tmp_path):
-    needed("distributed")
     import monte_carlo_dask
 
     here, *_ = studied
@@ -176,7 +169,7 @@ def test_dask_gives_the_same_numbers_bit_for_bit(studied, tmp_path):
     ],
 )
 def test_a_study_that_says_nothing_is_refused(tmp_path, capsys, arguments, words):
-    needed("matplotlib")
+    pytest.importorskip("matplotlib")
     try:
         status = monte_carlo.main([*arguments, "--output", str(tmp_path / "out")])
     except SystemExit as end:
@@ -235,7 +228,6 @@ def test_peg_presses_as_two_springs_in_a_row(stiffness):
     ],
 )
 def test_picture_is_written(example, arguments, picture, said, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
     assert example.main([*arguments, "--output", str(tmp_path)]) == 0
     assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
     assert said in capsys.readouterr().out

@@ -317,7 +317,7 @@ test_what_cannot_be_timed_is_refused_by_name = refusals(
 @pytest.mark.study  # to import it takes 1.4 s
 def test_it_is_no_slower_than_toppra():
     """Within limits of velocity and acceleration, which both have, on the same curve."""
-    toppra = pytest.importorskip("toppra", reason="toppra is not installed")
+    import toppra
     from toppra import algorithm, constraint
 
     (stretch,) = of_corners(PATH, 0.05)

@@ -285,9 +285,10 @@ def random_points(count: int) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize("count", [2, 3, 17, 400])
 def test_velocities_are_those_of_scipys_spline(count):
-    interpolate = pytest.importorskip("scipy.interpolate")
+    from scipy.interpolate import CubicSpline
+
     times, positions = random_points(count)
-    spline = interpolate.CubicSpline(times, positions, bc_type=((2, [0.0, 0.0]), (1, [0.0, 0.0])))
+    spline = CubicSpline(times, positions, bc_type=((2, [0.0, 0.0]), (1, [0.0, 0.0])))
     assert_allclose(spline_velocities(times, positions), spline(times, 1), rtol=1e-9, atol=1e-9)
 
 

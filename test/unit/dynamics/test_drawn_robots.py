@@ -45,7 +45,8 @@ def test_all_identities_hold(tree, base):
 @few
 @given(tree=TREES, base=FLOATS)
 def test_pinocchio_agrees(tree, base):
-    pinocchio = pytest.importorskip("test_dynamics_against_pinocchio")
+    import test_dynamics_against_pinocchio as pinocchio
+
     reference = pinocchio.to_pinocchio_model(tree.robot(), base)
     assert not pinocchio.above_tolerance(pinocchio.errors(tree.model(base=base), reference))
 

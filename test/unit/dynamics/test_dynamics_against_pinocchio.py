@@ -5,6 +5,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 import pytest
 from comparison import EPSILON, TOLERANCE, relative_error, solving_tolerance
 from example_robots import EMPTY, ROBOTS, UNLIKE_ROBOTS, to_pinocchio
@@ -14,8 +15,6 @@ from states import State
 from studies import few_or_all
 
 from featherstone_ros import Model, SingularJacobianError
-
-pinocchio = pytest.importorskip("pinocchio")
 
 SOURCE = Path(__file__).resolve().parents[3]
 OWN_ARMS = sorted((SOURCE / "config").glob("*.urdf"))

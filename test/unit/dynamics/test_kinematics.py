@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 import pytest
 from comparison import assert_equal_to_rounding
 from random_trees import random_tree
@@ -17,8 +18,6 @@ from featherstone_ros.kinematics import (
     twist_axis,
     wrench_axis,
 )
-
-pinocchio = pytest.importorskip("pinocchio")
 
 CONFIG = Path(__file__).resolve().parents[3] / "config"
 TIPS = {"panda": "panda_hand", "ur5e": "tool0"}

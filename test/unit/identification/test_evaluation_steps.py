@@ -1,6 +1,7 @@
 """The steps of an evaluation one by one, on signals whose truth is known."""
 
 import re
+import sys
 from dataclasses import replace
 
 import bag_writer
@@ -28,9 +29,6 @@ from featherstone_ros.identification.recording_checks import (
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools.evaluate.evaluation import Evaluation
 from featherstone_ros.tools.evaluate.report import parameter_file
-
-pytest.importorskip("scipy")
-
 
 FREQUENCY = 0.4  # [Hz] of the signals
 OMEGA = 2 * np.pi * FREQUENCY
@@ -240,8 +238,6 @@ def test_only_long_stretches_are_used():
 
 
 def test_scipy_is_asked_for(monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "scipy.ndimage", None)
     with pytest.raises(FeatherstoneError, match=r"pip install scipy"):
         smooth(even_samples(), 2.0)

@@ -11,15 +11,12 @@ import pytest
 from studies import few_or_all, study
 
 import featherstone_ros as fr
-from featherstone_ros.identification.recording import Recording, interpolated
-
-pytest.importorskip("rosbags")
-pytest.importorskip("scipy")
 from featherstone_ros.identification.couplings import couplings
 from featherstone_ros.identification.faults import find_faults
 from featherstone_ros.identification.identification import Options, recorded
 from featherstone_ros.identification.inference import Hypothesis, Inference, Solver
 from featherstone_ros.identification.model_order import Fitting
+from featherstone_ros.identification.recording import Recording, interpolated
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "recordings"
 BAG, URDF = RECORDINGS / "panda.npz", RECORDINGS / "panda_fer_hand.urdf"

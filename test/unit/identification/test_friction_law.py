@@ -7,12 +7,10 @@ from numpy.testing import assert_allclose
 from studies import few_or_all
 
 import featherstone_ros as fr
-from featherstone_ros.identification.recording import Recording
-from featherstone_ros.model.friction import presliding, viscous_speed
-
-pytest.importorskip("scipy")
 from featherstone_ros.identification.filtering import steady
 from featherstone_ros.identification.model_order import Fitting, fit_parts
+from featherstone_ros.identification.recording import Recording
+from featherstone_ros.model.friction import presliding, viscous_speed
 
 LOAD, THINNING = 0.07, 2.0  # of an arm with gears
 

@@ -10,27 +10,24 @@ import recorded_arm
 import urdf_text
 
 import featherstone_ros as fr
+from featherstone_ros import identification
 from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification import explanation
 from featherstone_ros.identification.arm import Arm
+from featherstone_ros.identification.bodies import Bodies, thickened, within
 from featherstone_ros.identification.explanation import RIGID, explain, rms
+from featherstone_ros.identification.fit import noise, solve
 from featherstone_ros.identification.friction import fit
+from featherstone_ros.identification.identification import Options, score, split
+from featherstone_ros.identification.online import WINDOW, OnlinePayload
 from featherstone_ros.identification.recording import Recording
+from featherstone_ros.identification.recording_checks import require_enough
+from featherstone_ros.identification.regression import Equations
 from featherstone_ros.model.body_tree import parameters_of
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.primitives import box
 from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
 from featherstone_ros.model.robots import robot_file, robot_names
-
-pytest.importorskip("scipy")
-
-from featherstone_ros import identification
-from featherstone_ros.identification.bodies import Bodies, thickened, within
-from featherstone_ros.identification.fit import noise, solve
-from featherstone_ros.identification.identification import Options, score, split
-from featherstone_ros.identification.online import WINDOW, OnlinePayload
-from featherstone_ros.identification.recording_checks import require_enough
-from featherstone_ros.identification.regression import Equations
 
 
 def states(model, count=60, seed=0):
@@ -107,7 +104,7 @@ def small_problem(seed=4, sigma=0.05):
 
 def test_gauss_newton_agrees_with_a_semidefinite_program():
     """Both minimise the squares over possible bodies; the pull towards the URDF is next to none."""
-    clarabel = pytest.importorskip("clarabel")
+    import clarabel
     from scipy.sparse import csc_array, diags_array
 
     bodies, facts, _ = small_problem()

@@ -98,7 +98,8 @@ def test_mesh_inside_out_is_the_same_solid():
 
 @pytest.mark.parametrize("shape", ["icosphere", "annulus", "capsule", "cone"])
 def test_mesh_agrees_with_trimesh(shape):
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     figures = {
         "icosphere": {"radius": 0.3},
         "annulus": {"r_min": 0.2, "r_max": 0.5, "height": 0.3},

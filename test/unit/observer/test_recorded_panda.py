@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 import featherstone_ros as fr
+from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.observer.effort_contract import ContractState
-
-pytest.importorskip("rosbags")
-pytest.importorskip("scipy")
-
-from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.tools.evaluate.evaluation import EvaluationOptions, evaluate
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "recordings"

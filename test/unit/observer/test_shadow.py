@@ -83,7 +83,6 @@ def test_an_arm_five_percent_heavier_is_no_contact(episode):
 
 @pytest.mark.study
 def test_study_prints_its_figures_and_draws(tmp_path, capsys):
-    pytest.importorskip("matplotlib")
     arguments = ["--rate", "50", "--minutes", "0.3", "--output", str(tmp_path)]
     assert shadow_contact.main(arguments) == 0
     assert "0 false alarms in 0.01 h" in " ".join(capsys.readouterr().out.split())

@@ -13,7 +13,7 @@ from featherstone_ros.control.gains import SampledLoop
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.tools import COMMANDS, cli
+from featherstone_ros.tools import COMMANDS
 from featherstone_ros.tools.demo import add_arguments
 from featherstone_ros.tools.interruption import ended_by_signals
 from featherstone_ros.tools.processes import NodeProcess, node_environment
@@ -66,11 +66,11 @@ NEEDS_URDF = {
 @pytest.mark.parametrize(
     "given", [["arm.urdf"], ["--urdf", "arm.urdf"], ["--urdf=arm.urdf"]], ids=str
 )
-def test_the_description_has_a_place_and_an_option(command, given, monkeypatch):
+def test_the_description_has_a_place_and_an_option(command, given, monkeypatch, tool):
     seen = {}
     module = f"featherstone_ros.tools.{command}"
     monkeypatch.setattr(f"{module}.run", lambda args, _: seen.update(vars(args)) or Result())
-    assert cli.main([command, *NEEDS_URDF[command], *given]) == 0
+    tool(command, *NEEDS_URDF[command], *given)
     assert seen["urdf"] == "arm.urdf"
     assert seen.get("bags", NEEDS_URDF["identify"]) == NEEDS_URDF["identify"]
 
@@ -157,9 +157,6 @@ def test_a_recording_that_is_missing_is_named_before_a_library_is(command, monke
 
 @pytest.mark.parametrize("module", ["rclpy", "matplotlib"])
 def test_demo_says_what_to_install(tool, monkeypatch, module):
-    for known in ("rclpy", "matplotlib"):
-        if known != module:
-            pytest.importorskip(known)
     monkeypatch.setitem(sys.modules, module, None)  # importing it fails
     error = tool("demo", status=1).err
     assert f"{module} cannot be imported" in error and "pip install" in error
@@ -231,7 +228,6 @@ def test_demo_drives_a_robot_of_its_own_parameters_with_what_setup_proposes(tmp_
 
 
 def test_the_demos_twin_is_heavier_than_its_controller_believes():
-    pytest.importorskip("rclpy")
     from featherstone_ros.tools.demo.play import node_parameters
 
     options = SimpleNamespace(real_time=False, rate=500.0)

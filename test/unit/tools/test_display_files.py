@@ -64,10 +64,11 @@ def test_rviz_of_setup_shows_the_arm_alone_in_its_own_frame():
 
 
 def test_rviz_shows_the_arrows(rviz):
-    markers = pytest.importorskip("featherstone_ros.nodes.torque_markers")
+    from featherstone_ros.nodes.torque_markers import WRENCHES
+
     (arrows,) = displays(rviz, "MarkerArray")
     assert arrows["Topic"]["Value"] == "torque_markers/markers"
-    assert set(arrows["Namespaces"]) == {"torque", *markers.WRENCHES}
+    assert set(arrows["Namespaces"]) == {"torque", *WRENCHES}
 
 
 LAYOUT = ElementTree.parse(SHARE / "config" / "plotjuggler.xml").getroot()

@@ -17,10 +17,7 @@ from rich.console import Console
 from studies import few_or_all, study
 
 import featherstone_ros as fr
-from featherstone_ros.tools import cli
 from featherstone_ros.tools.progress_bar import delayed_progress
-
-pytest.importorskip("scipy")
 
 NAMES = list(recorded_arm.NAMES)
 ROW_STARTS = [[name] for name in NAMES]
@@ -161,23 +158,22 @@ def test_what_a_recording_is_suspected_of(real, factors, told, untold, tmp_path,
     assert bool(scores["suspicions"]) is (told is not None and real is not TOOL)
 
 
-def test_four_seconds_tell_of_a_wrong_sign(tmp_path):
+def test_four_seconds_tell_of_a_wrong_sign(tmp_path, tool):
     names, out = known_arm.NAMES[1:3], tmp_path / "scores.json"
     arm = fr.Model.from_file(known_arm.URDF, joints=names)
     time, q, qd, tau = known_arm.record(arm, duration=4.0)
     bag = known_arm.save(tmp_path / "arm.npz", (time, q, qd, tau * [1, -1]), names)
-    assert not cli.main(["evaluate", bag, "--urdf", "ur5e", "--json", str(out)])
+    tool("evaluate", bag, "--urdf", "ur5e", "--json", out)
     told = json.loads(out.read_text())["suspicions"]
     assert "elbow_joint: its effort has the opposite sign of torque." in told
 
 
-def test_samples_and_picture_are_written(arm, record, tmp_path):
-    image = pytest.importorskip("PIL.Image")
-    pytest.importorskip("matplotlib")
+def test_samples_and_picture_are_written(arm, record, tmp_path, tool):
+    from PIL import Image
+
     files = {"--csv": "made/samples.csv", "--plot": "made/torque.png", "--parameters": "f.yaml"}
-    options = [x for option, name in files.items() for x in (option, str(tmp_path / name))]
-    assert cli.main([*record(*arm), *options]) == 0
-    with image.open(tmp_path / "made/torque.png") as picture:
+    tool(*record(*arm), *(x for option in files for x in (option, tmp_path / files[option])))
+    with Image.open(tmp_path / "made/torque.png") as picture:
         assert len(picture.getcolors(1000)) > 10
     with (tmp_path / "made/samples.csv").open() as file:
         rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
@@ -192,7 +188,6 @@ def test_samples_and_picture_are_written(arm, record, tmp_path):
 
 def test_a_long_title_fits_its_picture(tmp_path, monkeypatch):
     """As that of a load, whose figures and link it names."""
-    pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
     from featherstone_ros.tools.study import draw
