@@ -446,7 +446,7 @@ def test_a_wrong_setting_is_named_and_changes_nothing(setting, message):
 
 def test_wrong_states_are_refused():
     law = CartesianImpedance(MODEL, TIP)
-    with pytest.raises(RuntimeError, match="start"):
+    with pytest.raises(RuntimeError, match=r"^call start\(q\) first: "):
         law.torque(HOME, HOME, STEP)
     law.start(HOME)
     with pytest.raises(ValueError, match=r"qd is .*, expected finite"):

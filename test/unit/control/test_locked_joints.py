@@ -110,7 +110,8 @@ def test_a_model_with_locked_joints_elsewhere_is_that_robot(model, placed):
 def test_a_place_that_is_none_is_refused(model):
     with pytest.raises(fr.ModelError, match="thumb"):
         model.with_locked({"thumb": 0.3})
-    with pytest.raises(fr.ModelError, match="finite"):
+    said = r"^`locked` has 'lift' at nan, expected a finite number$"
+    with pytest.raises(fr.ModelError, match=said):
         model.with_locked({"lift": np.nan})
     assert model.with_locked({"lift": 0.2}) is model
 

@@ -110,7 +110,7 @@ def test_numbers_and_names_are_read_as_people_write_them(file):
         with pytest.raises(ParameterFileError, match=rf"{file.name}: speed is .*expected a number"):
             controller(file, f"speed: {text}").number("speed", 0.0)
     values = controller(file, "gains: {b: {p: 3}}")
-    np.testing.assert_equal(values.numbers("gains.{}.p", JOINTS, [1.0, 2.0]), [1.0, 3.0])
+    np.testing.assert_array_equal(values.numbers("gains.{}.p", JOINTS, [1.0, 2.0]), [1.0, 3.0])
     for text, names in (("[a, b]", ["a", "b"]), ("['']", None), ("[]", None)):
         assert controller(file, f"joints: {text}").joints() == names
     for text in ("a", "3", "[1, 2]"):
