@@ -9,7 +9,7 @@ from each import each
 from methods import METHODS, MODELS, OF_MODELS
 
 import featherstone_ros as fr
-from featherstone_ros import Dynamics, Model, Simulator
+from featherstone_ros import Dynamics, Model
 from featherstone_ros.control import CartesianImpedance, retime
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import target_request
@@ -126,23 +126,12 @@ def test_a_search_that_cannot_begin_says_so():
 # What keeps numbers ------------------------------------------------------------------------------
 
 KEEPERS = {
-    "gravity": lambda x: Model.from_robot("panda", gravity=(0, 0, x)),
-    "with_gravity": lambda x: PANDA.with_gravity((0, x, 0)),
-    "mass": lambda x: PANDA.with_payload(HAND, x, (0, 0, 0)),
-    "com": lambda x: PANDA.with_payload(HAND, 1.0, (0, x, 0)),
-    "inertia": lambda x: PANDA.with_payload(HAND, 1.0, (0, 0, 0), np.diag([1, 1, x])),
     "parameters": lambda x: PANDA.with_inertial_parameters([x, *PANDA.inertial_parameters[1:]]),
     "locked": lambda x: Model.from_robot("panda", joints=(), locked={"panda_joint2": x}),
     "inertial": lambda x: fr.inertial(x, (0, 0, 0)),
     "box": lambda x: fr.box(size=(1, x, 1), mass=1.0),
     "cylinder": lambda x: fr.cylinder(radius=x, length=1.0, mass=1.0),
     "sphere": lambda x: fr.sphere(radius=x, mass=1.0),
-    "time_step": lambda x: Simulator(PANDA, time_step=x),
-    **{
-        name: lambda x, name=name: Simulator(PANDA, **{name: x})
-        for name in ("damping", "friction", "armature", "stop_stiffness", "stop_damping", "load")
-    },
-    "thinning": lambda x: Simulator(PANDA, thinning=x),
     "tolerance": lambda x: Dynamics(PANDA).operational_space(Q, Q, HAND, tolerance=x),
     "impedance's start": lambda x: CartesianImpedance(PANDA, HAND).start(np.full(7, x)),
     "drives": lambda x: retime(PANDA, PATH, drives=Drives(0 * Q, 0 * Q, np.full(7, x))),

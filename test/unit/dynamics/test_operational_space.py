@@ -16,10 +16,16 @@ POINT = np.array([0.1, -0.2, 0.3])
 ARM = "panda_hand"
 
 
+def stretched(elbow=0.0):
+    """UR5e, nearly or wholly stretched out, in motion."""
+    model = Model.from_file(CONFIG / "ur5e.urdf")
+    q = np.array([0.3, -1.0, elbow, 0.4, 0.7, 0.2])
+    return Dynamics(model), q, np.array([0.3, -0.5, 0.7, -0.2, 0.4, 0.1]), np.ones(6), "tool0"
+
+
 @pytest.mark.parametrize("elbow", [0.0, 1e-9])
 def test_a_stretched_arm_has_no_operational_space_inertia(elbow):
-    ur5e = Dynamics(Model.from_file(CONFIG / "ur5e.urdf"))
-    q = np.array([0.3, -1.0, elbow, 0.4, 0.7, 0.2])
+    ur5e, q, *_ = stretched(elbow)
     with pytest.raises(SingularJacobianError, match=r"'tool0'.*rank"):
         ur5e.operational_space_inertia(q, "tool0")
     batch = np.tile(q, (20, 1))
@@ -50,13 +56,6 @@ def test_the_wrench_of_a_task_gives_the_acceleration_that_it_asks_for(make, link
     found = J @ qdd + d.jacobian_dot(q, qd, link, POINT) @ qd
     assert space.rank == 6
     assert_equal_to_rounding(found, wanted, tolerance=1e-8)
-
-
-def stretched(elbow=0.0):
-    """UR5e, nearly or wholly stretched out, in motion."""
-    model = Model.from_file(CONFIG / "ur5e.urdf")
-    q = np.array([0.3, -1.0, elbow, 0.4, 0.7, 0.2])
-    return Dynamics(model), q, np.array([0.3, -0.5, 0.7, -0.2, 0.4, 0.1]), np.ones(6), "tool0"
 
 
 def four_joints():

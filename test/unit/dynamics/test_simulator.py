@@ -674,6 +674,7 @@ def test_a_parameter_is_one_or_one_for_each_joint_and_kept_as_given(tree, name):
 
 
 NUMBERS, TREE = "expected an array of numbers: got ", ROBOTS["tree"]
+INFINITE = (np.nan, np.inf, -np.inf)
 SHAPE, ZERO = r"expected shape \(6,\)", np.zeros(6)
 FINITE = "expected finite .* of joint 'joint3'"
 NOT_FINITE = [np.where(np.arange(18).reshape(3, 6) == 8, x, 0.0) for x in (np.nan, np.inf)]
@@ -702,32 +703,18 @@ def refused_step(what, error, *arguments, kind=ValueError, **options):
 
 
 test_what_no_simulator_takes_is_refused_by_name_and_changes_nothing = refusals(
-    *(
-        (
-            ValueError,
-            f"^time_step: expected a positive .*, got {float(x)}",
-            partial(Simulator, TREE, time_step=x),
-        )
-        for x in (0, -0.001, np.nan, np.inf)
-    ),
-    (
-        ValueError,
-        "^integrator: expected one of .*rk4, got 'leapfrog'",
-        lambda: Simulator(TREE, integrator="leapfrog"),
-    ),
+    *((ValueError, f"^time_step: expected a positive .*, got {float(x)}",
+       partial(Simulator, TREE, time_step=x)) for x in (0, -0.001, *INFINITE)),
+    (ValueError, "^integrator: expected one of .*rk4, got 'leapfrog'",
+     lambda: Simulator(TREE, integrator="leapfrog")),
     (ValueError, r"^load: expected less than 1, got 1\.0", lambda: Simulator(HOIST, load=1.0)),
-    *(
-        (ValueError, f"^{name}: {error}", partial(Simulator, TREE, **{name: value}))
-        for name in PARAMETERS
-        for error, value in [
-            *(
-                ("expected finite values >= 0", x)
-                for x in (-1.0, np.nan, np.inf, [0, 0, 0, -1, 0, 0])
-            ),
-            (SHAPE + r" or a scalar, got \(5,\)", np.zeros(5)),
-            *((NUMBERS, [x] * 6) for x in ("1", 1j)),
-        ]
-    ),
+    *((ValueError, f"^{name}: {error}", partial(Simulator, TREE, **{name: value}))
+      for name in PARAMETERS
+      for error, value in [
+          *(("expected finite values >= 0", x) for x in (-1.0, *INFINITE, [0] * 5 + [-1])),
+          (SHAPE + r" or a scalar, got \(5,\)", np.zeros(5)),
+          *((NUMBERS, [x] * 6) for x in ("1", 1j)),
+      ]),
     *(row for x in ("1", None, 1j) for row in refused_state("q", NUMBERS, [x] * 6)),
     *(row for x in ("1", None, 1j) for row in refused_state("qd", NUMBERS, ZERO, [x] * 6)),
     *(row for x in NOT_FINITE for row in refused_state("q", FINITE, x)),
@@ -738,10 +725,9 @@ test_what_no_simulator_takes_is_refused_by_name_and_changes_nothing = refusals(
     refused_step("tau", SHAPE + r".*, got \(5,\)", ZERO[:5]),
     refused_step("tau", SHAPE + r".*, got \(2, 6\)", np.zeros((2, 6))),
     refused_step("steps", "expected .*, got -1", ZERO, steps=-1),
-    refused_step(
-        "", "no link 'gripper'; valid names: link0", ZERO, f_ext={"gripper": ZERO}, kind=KeyError
-    ),
-)
+    refused_step("", "no link 'gripper'; valid names: link0", ZERO, f_ext={"gripper": ZERO},
+                 kind=KeyError),
+)  # fmt: skip
 
 
 def test_step_raises_if_a_joint_moves_no_inertia_unless_it_has_an_armature():

@@ -27,19 +27,6 @@ from featherstone_ros import (
 )
 
 
-def arrays(model):
-    """Return every figure of a model by name."""
-    figures = vars(model) | {name: getattr(model.tree, name) for name in model.tree.__slots__}
-    return {name: value for name, value in figures.items() if isinstance(value, np.ndarray)}
-
-
-def assert_identical(actual, expected):
-    assert actual.joint_names == expected.joint_names
-    assert actual.mimics == expected.mimics
-    for name, value in arrays(expected).items():
-        np.testing.assert_array_equal(arrays(actual)[name], value, err_msg=name)
-
-
 def assert_same_dynamics(actual, expected, links, seed=0):
     """Compare what two models make of one random state."""
     state = np.random.default_rng(seed).uniform(-2, 2, (3, expected.n))
@@ -121,8 +108,8 @@ def test_link_of_several_parts_is_a_link_with_payloads():
 
 
 def test_model_of_a_tree_pickles():
-    model = SCREWS["all at once, with screws"].model()
-    assert_identical(pickle.loads(pickle.dumps(model)), model)
+    written = pickle.dumps(SCREWS["all at once, with screws"].model())
+    assert pickle.dumps(pickle.loads(written)) == written
 
 
 def test_example_in_the_docstring_runs():
