@@ -4,6 +4,7 @@ import itertools
 import os
 import signal
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from methods import (
     parts,
 )
 from random_trees import random_tree
+from refusals import refusals
 from studies import study
 from urdf_text import joint, link, robot
 
@@ -236,18 +238,17 @@ def test_out_that_overlaps_an_input_otherwise_is_refused(tree, size):
         tree.aba(q, qd, tau, f_ext, out=wrench[1 : 1 + n * size].reshape(size, n))
 
 
-@pytest.mark.parametrize("method", ["rnea_derivatives", "aba_derivatives"])
-def test_out_of_several_arrays_that_do_not_fit_is_refused(tree, method):
-    given = METHODS[method].states(tree)
-    one = np.empty((7, 7))
-    for out, message in (
-        (np.empty((3, 7, 7)), "out: expected 3 arrays, got ndarray"),
-        ([np.empty((7, 7))] * 2, "out: expected 3 arrays, got 2"),
-        ([one] * 3, "out: expected arrays apart from each other"),
-        ([np.empty((2, 2))] * 3, r"out: expected shape \(7, 7\), got \(2, 2\)"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            METHODS[method](tree, *given, out=out)
+ONE = np.empty((7, 7))
+test_out_of_several_arrays_that_do_not_fit_is_refused = refusals(
+    *((said, partial(getattr(Dynamics(MODELS["tree"]), method), *np.ones((3, 7)), out=out))
+      for method in ("rnea_derivatives", "aba_derivatives")
+      for said, out in (
+        ("^out: expected 3 arrays, got ndarray", np.empty((3, 7, 7))),
+        ("^out: expected 3 arrays, got 2", [ONE, np.empty((7, 7))]),
+        ("^out: expected arrays apart from each other", [ONE] * 3),
+        (r"^out: expected shape \(7, 7\), got \(2, 2\)", [np.empty((2, 2))] * 3))),
+    error=ValueError,
+)  # fmt: skip
 
 
 # Singular inertia --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import itertools
 import pickle
 import time
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from methods import (
     parts,
     read_only,
 )
+from refusals import refusals
 from studies import few_or_all
 from urdf_text import joint, link, robot
 
@@ -228,12 +230,6 @@ def test_batches_of_different_size_raise(dynamics, method):
         row(dynamics, *given)
 
 
-@pytest.mark.parametrize("text", ["abc", None, {"a": 1}, [[1, 2], [3]], 1j], ids=repr)
-def test_what_is_no_array_of_numbers_raises(tree, text):
-    with pytest.raises(ValueError, match=r"^q: expected "):
-        tree.gravity(text)
-
-
 NO_NUMBERS = {
     "text": ["1"] * 7,
     "bytes": [b"1"] * 7,
@@ -293,6 +289,17 @@ def test_unknown_link_raises_with_the_valid_names_and_changes_nothing(tree, meth
         with pytest.raises(ValueError, match=r"^point: expected shape \(3,\).*, got \(2,\)$"):
             row(tree, *given, point=(1.0, 2.0))
     same(row(tree, *given), before)
+
+
+MIMIC = Dynamics(MODELS["with mimic"])
+test_what_is_neither_numbers_nor_such_a_model_is_refused = refusals(
+    *((ValueError, "^q: expected an array of numbers: ", partial(MIMIC.gravity, q))
+      for q in ("abc", None, {"a": 1}, [[1, 2], [3]], 1j)),
+    *((TypeError, "^model: expected a Model, got str$", partial(make, "<robot/>"))
+      for make in (Dynamics, Simulator)),
+    (NotImplementedError, "without mimic joints",
+     lambda: MIMIC.articulated_inertias(np.zeros(MIMIC.model.nq))),
+)  # fmt: skip
 
 
 # Singular inertia --------------------------------------------------------------------------------
@@ -424,9 +431,3 @@ def test_wrenches_are_counted_once_they_are_there(tree):
     wrenches = {f"link{k}": np.full(6, float(k)) for k in range(8)}
     given = METHODS["rnea"].states(tree)
     same(tree.rnea(*given, f_ext=Miscounted(wrenches)), tree.rnea(*given, f_ext=wrenches))
-
-
-def test_what_is_no_model_raises():
-    for make in (Dynamics, Simulator):
-        with pytest.raises(TypeError, match=r"^model: expected a Model, got str$"):
-            make("<robot/>")

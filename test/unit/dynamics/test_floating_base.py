@@ -130,6 +130,8 @@ def test_what_is_no_unit_quaternion_is_refused_by_name(model, quaternion):
         Dynamics(model).rnea(q, zero, zero)
     with pytest.raises(ValueError, match=r"q\[3:7\] \(row 1\)"):
         Dynamics(model).crba(np.stack([model.neutral, q]))
+    with pytest.raises(ValueError, match=r"^q1\[3:7\]"):
+        model.difference(model.neutral, q)
     finite = r"q\[3:7\]" if np.isfinite(q).all() else "q: expected finite numbers"
     with pytest.raises(ValueError, match=finite):
         Simulator(model).reset(q)

@@ -1,4 +1,5 @@
 import shutil
+import sys
 
 import bag_writer
 import numpy as np
@@ -197,8 +198,6 @@ def test_a_damaged_file_is_refused(tmp_path, storage):
 
 
 def test_without_the_library_it_says_what_to_install(bag, monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
     with pytest.raises(FeatherstoneError, match=r"pip install rosbags"):
         read_joint_states(bag)

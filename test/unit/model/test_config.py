@@ -12,7 +12,7 @@ from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros import Model
-from featherstone_ros.errors import ModelError, UnknownNameError
+from featherstone_ros.errors import ModelError
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
 from featherstone_ros.model.share import share_directory
@@ -163,11 +163,6 @@ def test_robot_file_of_a_path_is_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert robot_file("arm.urdf") == tmp_path / "arm.urdf"
     assert robot_parameters("arm.urdf") is None
-
-
-def test_robot_file_raises_if_there_is_no_such_robot_or_file():
-    with pytest.raises(UnknownNameError, match=r"'no_such_arm'.*panda, ur5e"):
-        robot_file("no_such_arm")
 
 
 # All robots of example-robot-data load; those joints that move nothing are locked.

@@ -83,12 +83,9 @@ def test_a_path_with_spaces_may_be_quoted(tmp_path):
 
 
 test_what_is_no_description_is_named = refusals(
-    (
-        ModelError,
-        "'/no/arm.urdf'.*No such file.*expected URDF text",
-        lambda: description_text("/no/arm.urdf"),
-    ),
-    (ModelError, "'no_such_package'", lambda: description_text("package://no_such_package/a.urdf")),
-    (ModelError, "begins with 'joints:", lambda: description_text("joints:\n  - elbow\n")),
-    (ModelError, "expected URDF text", lambda: description_text(str(share_directory()))),
-)
+    ("'/no/arm.urdf'.*No such file.*expected URDF text", "/no/arm.urdf"),
+    ("'no_such_package'", "package://no_such_package/a.urdf"),
+    ("begins with 'joints:", "joints:\n  - elbow\n"),
+    ("expected URDF text", str(share_directory())),
+    error=ModelError, of=lambda given=TEXT: description_text(given),
+)  # fmt: skip

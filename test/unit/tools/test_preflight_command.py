@@ -100,28 +100,22 @@ def test_times_are_read_as_people_write_them(time):
 CUT = (
     "joint_names: [a]\npoints:\n- positions: [0.0, '...']\n  time_from_start: {sec: 0, nanosec: 0}"
 )
+WITH_TIME = timed("1.0")
 NO_TIMES = {
     "file: time_from_start is .*, expected seconds": ("soon", "{s: 1}", "[1]"),
     "time_from_start is .*fewer than 2":  # which no message can hold
         (".inf", "-.inf", ".nan", "1.0e+300", "2147483648", "{sec: 1.0e+10}"),
 }  # fmt: skip
 test_a_source_that_holds_no_trajectory_is_refused = refusals(
-    (FeatherstoneError, "is empty", lambda: parse("", "file")),
-    (FeatherstoneError, "no joint_names", lambda: parse("position: [1]", "file")),
-    (FeatherstoneError, "no joint_names", lambda: parse("- 1\n- 2", "file")),
-    (FeatherstoneError, "is not YAML", lambda: parse("a: [", "file")),
-    (FeatherstoneError, "--full-length", lambda: parse(CUT, "file")),
-    *(
-        (FeatherstoneError, said, lambda t=t: parse(timed(t), "file"))
-        for said, times in NO_TIMES.items()
-        for t in times
-    ),
-    (
-        FeatherstoneError,
-        "file: 'time_from_start' is missing",
-        lambda: parse("joint_names: [a]\npoints: [{positions: [1]}]", "file"),
-    ),
-)
+    ("is empty", ""),
+    ("no joint_names", "position: [1]"),
+    ("no joint_names", "- 1\n- 2"),
+    ("is not YAML", "a: ["),
+    ("--full-length", CUT),
+    ("file: 'time_from_start' is missing", "joint_names: [a]\npoints: [{positions: [1]}]"),
+    *((said, timed(t)) for said, times in NO_TIMES.items() for t in times),
+    error=FeatherstoneError, of=lambda text=WITH_TIME: parse(text, "file"),
+)  # fmt: skip
 
 
 def test_status_says_whether_it_fits(run):
@@ -189,7 +183,6 @@ def test_filled_efforts_are_written(run, tmp_path):
 
 
 def test_picture_is_drawn(run, tmp_path):
-    pytest.importorskip("matplotlib")
     from PIL import Image
 
     run(swing(0.2), "--plot", tmp_path / "not.png", status=1)  # it does not fit: all is marked
@@ -273,7 +266,6 @@ def test_an_acceleration_that_no_controller_takes_does_not_fit(run, tmp_path):
 
 
 def test_joint_states_alone_are_taken_as_the_motion(tmp_path, tool):
-    pytest.importorskip("scipy")
     import known_arm  # skips this test where rosbags is missing
 
     bag, file = tmp_path / "bag", tmp_path / "arm.yaml"
