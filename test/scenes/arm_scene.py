@@ -19,7 +19,7 @@ import numpy as np
 from example_robots import example_robot
 from numpy.typing import ArrayLike
 
-from featherstone_ros import Model, Simulator
+from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
@@ -120,6 +120,19 @@ class Played:
         """All that the controller said."""
         return "\n".join(text for _, text in self.notes)
 
+    @property
+    def rate(self) -> float:
+        """Largest change of a command, the first one's from gravity, in units of its limit."""
+        arm, command = self.loop.arm, self.record.command
+        command = command[~np.isnan(command).all(axis=1)]
+        steps = np.diff(np.vstack([Dynamics(arm.model).gravity(self.q[0]), command]), axis=0)
+        return float(np.abs(steps / (arm.settings.torque_rate * self.loop.period)).max())
+
+    def hand(self, time: float = np.inf) -> Floats:
+        """Return where the hand is at a time [s], (4, 4); at the end if that is sooner."""
+        at = int(np.searchsorted(self.record.time, time - 1e-9))
+        return Dynamics(self.loop.arm.model).link_pose(self.q[: at + 1][-1], self.loop.arm.tip)
+
     def since(self, time: float) -> slice:
         """Return the samples from a time on [s]."""
         return slice(int(np.searchsorted(self.record.time, time)), None)
@@ -213,6 +226,46 @@ def set_point(*point: ArrayLike) -> Ask:
 def chunk(way: Callable[[float], Floats], seen: float, steps: Sequence[int] = range(16)) -> Ask:
     """Ask for what a policy sends that saw a time [s]: positions of its way, steps of 1/30 s on."""
     return trajectory([Point(k / 30.0, way(seen + k / 30.0)) for k in steps])
+
+
+def hand(loop: ClosedLoop) -> Floats:
+    """Return where the hand is (4, 4)."""
+    return Dynamics(loop.arm.model).link_pose(loop.plant.q, loop.arm.tip)
+
+
+def hand_target(*target: ArrayLike | None) -> Ask:
+    """Ask for a target of the hand: pose, twist, wrench."""
+    return lambda loop: loop.controller.set_target(loop.now, *target)
+
+
+def lead(by: ArrayLike, *more: ArrayLike) -> Ask:
+    """Ask for a target that is a way (3,) from where the hand is; more: twist, wrench."""
+
+    def ask(loop: ClosedLoop) -> None:
+        pose = hand(loop)
+        pose[:3, 3] += by
+        loop.controller.set_target(loop.now, pose, *more)
+
+    return ask
+
+
+def pushed(wrench: ArrayLike | None) -> Ask:
+    """Push the hand from now on, by a wrench in its axes; None: no more."""
+
+    def ask(loop: ClosedLoop) -> None:
+        loop.plant.wrenches = None if wrench is None else lambda q, qd: {loop.arm.tip: wrench}
+
+    return ask
+
+
+def braked(on: bool) -> Ask:
+    """Put the brakes on, or release them."""
+    return lambda loop: setattr(loop.plant, "blocked", on)
+
+
+def configured(**changes: Any) -> Ask:
+    """Change the controller's parameters."""
+    return lambda loop: loop.configure(changes)
 
 
 def hold(loop: ClosedLoop) -> None:

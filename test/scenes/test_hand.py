@@ -13,12 +13,11 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from arm_scene import TIPS, Ask, Played, Scene, deactivate, load, play
+from arm_scene import TIPS, Ask, Played, Scene, deactivate, hand, load, play, pushed
 from drive_settings import parameters_of
 from scipy.spatial.transform import Rotation
 from studies import SWEEP, few_or_all
 
-from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.trajectory import TrajectoryError
@@ -49,7 +48,7 @@ def target(random: np.random.Generator) -> Ask:
         kind = random.choice(KINDS)
         reach = {"near": 0.05, "far": 2.0}.get(kind, 0.3)
         angle = np.pi if kind == "turned" else random.uniform(0.0, 0.5)
-        pose = Dynamics(loop.arm.model).link_pose(loop.plant.q, loop.arm.tip)
+        pose = hand(loop)
         axis = random.normal(size=3)
         turn = Rotation.from_rotvec(angle * axis / np.linalg.norm(axis)).as_matrix()
         pose[:3, 3] += random.uniform(-reach, reach, 3)
@@ -65,13 +64,6 @@ def target(random: np.random.Generator) -> Ask:
         wrench = random.uniform(-1.0, 1.0, 6) * PRESS if kind == "pressing" else None
         with suppress(TrajectoryError):  # after a fault
             loop.controller.set_target(loop.now, pose, twist, wrench)
-
-    return ask
-
-
-def pushed(wrench: Floats | None) -> Ask:
-    def ask(loop: ClosedLoop) -> None:
-        loop.plant.wrenches = None if wrench is None else lambda q, qd: {loop.arm.tip: wrench}
 
     return ask
 
@@ -104,12 +96,10 @@ def require_limits(played: Played) -> dict[str, float]:
     """Require that every limit was kept until commands ended; return the worst, as shares."""
     arm, command = played.loop.arm, played.record.command
     command = command[~np.isnan(command).all(axis=1)]
-    held = Dynamics(arm.model).gravity(played.q[0])
-    steps = np.diff(np.vstack([held, command]), axis=0)
     assert np.isfinite(command).all()
     worst = {
         "torque": np.abs(command / arm.model.effort_limit).max(),
-        "rate": np.abs(steps / (arm.settings.torque_rate * PERIOD)).max(),
+        "rate": played.rate,
         "speed": played.speed.max(),
     }
     assert max(worst.values()) <= 1.0 + 1e-9, worst

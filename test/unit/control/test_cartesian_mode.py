@@ -1,11 +1,22 @@
 """Mode cartesian_impedance of the compiled controller, around a simulated Panda."""
 
 from contextlib import suppress
-from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from arm_scene import (
+    TIPS,
+    Scene,
+    braked,
+    configured,
+    gains_for,
+    hand_target,
+    hold,
+    lead,
+    load,
+    play,
+    pushed,
+)
 from contact_bench import HOME, MODEL, STEP, TIP, moved
 from drive_settings import parameters_of
 from scipy.linalg import sqrtm
@@ -15,289 +26,226 @@ from studies import few_or_all
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.control import CartesianImpedance
 from featherstone_ros.control.cartesian_impedance import CartesianSettings
-from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.kinematics import pose_error
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.parameter import of_joints
-from featherstone_ros.simulation.closed_loop import ClosedLoop
-from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
-NOTHING = np.zeros(7)
-
-
-@cache
-def arm():
-    return ControlledArm.of(
-        MODEL,
-        parameters_of(MODEL.joint_names)
-        | of_joints("torque_rate.{}", MODEL.joint_names, [1000.0] * 7)
-        | {"mode": "cartesian_impedance", "tip": TIP, "gains.period": STEP, "gains.delay": 0.0},
-    )
+HOME_POSE = Dynamics(MODEL).link_pose(HOME, TIP)
+STANDS = 0.3  # [s] in which the arm is taken over
+FREE = (0.0,) * 3 + (30.0,) * 3  # stiffness
+ANY_RATE = {f"torque_rate.{joint}": 1e6 for joint in MODEL.joint_names}
 
 
-class Drives(SimulatedArm):
-    """Of which some add an effort by themselves, as ``added`` says at a command's beginning."""
+def led(ask, duration, parameters=None, **more):
+    """Play a scene of an arm without friction, of which every state is answered."""
+    own = parameters_of(MODEL.joint_names) | gains_for("panda", STEP)
+    own |= of_joints("torque_rate.{}", MODEL.joint_names, [1000.0] * 7)
+    own |= {"mode": "cartesian_impedance", "tip": TIP, "gains.delay": 0.0, **(parameters or {})}
+    played = play(Scene("panda", ask, duration, HOME, own, period=STEP, delay=0.0, **more))
+    silent = np.isnan(played.record.command[:, 0])
+    assert (played.record.phase[silent] == Phase.OPEN_LOOP).all(), played.loop.controller.rejection
+    return played
 
-    added = staticmethod(np.zeros_like)
 
-    def write(self, at, command):
-        super().write(at, command._replace(effort=command.effort + self.added(self.q)))
+def far(pose, from_):
+    """Return how far a hand is from another place [m]."""
+    return np.linalg.norm(pose_error(pose, from_)[:3])
 
 
-class Bench(ClosedLoop):
-    """The loop around an arm without friction, and all that went by."""
+def given(loop, q, qd, count=1):
+    """Give states by hand, of an arm that moves on; return the last command, and where it is."""
+    for _ in range(count):
+        loop.now, q = loop.now + STEP, q + STEP * qd
+        command = loop.controller.accept_state(loop.now, q, qd, stamp=loop.now).copy()
+    return command, q
 
-    def __init__(self, q=HOME, **parameters):
-        plant = Drives.of(MODEL, arm().drives, q)
-        super().__init__(arm().with_parameters(**parameters), plant, delay=0.0, period=STEP)
-        self.dynamics = Dynamics(MODEL)
-        self.commands, self.poses = [self.dynamics.gravity(q)], [self.pose]
 
-    @property
-    def pose(self):
-        return self.dynamics.link_pose(self.plant.q, TIP)
-
-    @property
-    def phase(self):
-        return self.controller.phase
-
-    def run(self, duration, wrench=None, states=True):
-        self.plant.wrenches = None if wrench is None else lambda q, qd: {TIP: wrench}
-        self.plant.measure = lambda state: state if states else None
-        for sample in self.steps(duration):
-            if not np.isnan(sample.command[0]):
-                self.commands.append(sample.command)
-            elif states:  # the first after silence has to be confirmed
-                assert self.phase is Phase.OPEN_LOOP, self.controller.rejection
-            self.poses.append(self.pose)
-        return self
-
-    def error(self, target):
-        return pose_error(self.pose, target)
-
-    def largest_step(self):
-        """Of a command, over what the rate limit allows."""
-        return (
-            np.abs(np.diff(self.commands, axis=0)) / (self.arm.settings.torque_rate * STEP)
-        ).max()
+def pushed_along_y(force):
+    """Push along the base's axis, as the hand stands at home [N]."""
+    return pushed(np.append(HOME_POSE[:3, :3].T @ [0.0, force, 0.0], np.zeros(3)))
 
 
 def test_stale_stream_holds_the_last_pose_and_lets_go_of_twist_and_wrench():
-    bench = Bench().run(0.3)
-    pose = bench.pose
-    for _ in range(50):
-        pose = moved(pose, [0.0, 0.001, 0.0])
-        twist = [0.0, 0.1, 0.0, 0.0, 0.0, 0.0]
-        bench.controller.set_target(bench.now, pose, twist, [0.0, 0.0, -10.0, 0.0, 0.0, 0.0])
-        bench.run(0.01)
-    assert np.abs(bench.error(pose))[2] > 1e-3  # pressed away
-    bench.run(2.5)
-    assert bench.phase is Phase.HOLDING
-    np.testing.assert_allclose(bench.error(pose), 0.0, atol=1e-3)
-    assert bench.largest_step() <= 1 + 1e-9
+    poses = [moved(HOME_POSE, [0.0, 0.001 * k, 0.0]) for k in range(1, 51)]
+    more = [0.0, 0.1, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, -10.0, 0.0, 0.0, 0.0]
+    played = led({STANDS + 0.01 * k: hand_target(pose, *more) for k, pose in enumerate(poses)}, 3.3)
+    assert np.abs(pose_error(played.hand(0.8), poses[-1]))[2] > 1e-3  # pressed away
+    assert played.loop.controller.phase is Phase.HOLDING
+    np.testing.assert_allclose(pose_error(played.hand(), poses[-1]), 0.0, atol=1e-3)
+    assert played.rate <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("speed", [0.1, 2.0])
 def test_velocities_alone_lead_the_hand_until_they_end(speed):
     """As a joystick does; 2 m/s are more than the hand may be led with."""
-    bench = Bench().run(0.3)
-    start = bench.pose
-    for _ in range(100):
-        twist = [0.0, -speed, 0.0, 0.0, 0.0, 0.2]
-        bench.controller.set_target(bench.now, twist=twist)
-        bench.run(0.01)
-    led = min(speed, CartesianSettings().max_speed) * (1.0 + bench.arm.settings.target_timeout)
-    bench.run(2.5)
-    target = moved(start, [0.0, -led, 0.0], 0.2 * (1.0 + bench.arm.settings.target_timeout))
-    np.testing.assert_allclose(bench.error(target), 0.0, atol=5e-3)
-    assert bench.phase is Phase.HOLDING
-    assert bench.largest_step() <= 1 + 1e-9
+    ask = hand_target(None, [0.0, -speed, 0.0, 0.0, 0.0, 0.2])
+    played = led({STANDS + 0.01 * k: ask for k in range(100)}, 3.8)
+    lasts = 1.0 + played.loop.arm.settings.target_timeout
+    way = [0.0, -min(speed, CartesianSettings().max_speed) * lasts, 0.0]
+    target = moved(HOME_POSE, way, 0.2 * lasts)
+    np.testing.assert_allclose(pose_error(played.hand(), target), 0.0, atol=5e-3)
+    assert played.loop.controller.phase is Phase.HOLDING
+    assert played.rate <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("other", [Mode.FEEDFORWARD, Mode.COMPUTED_TORQUE])
 @pytest.mark.parametrize("moving", [False, True])
 def test_a_law_of_the_joints_holds_the_arm_where_the_hand_left_it(other, moving):
-    bench = Bench(mode=other).run(0.3)
-    bench.configure(mode=Mode.CARTESIAN_IMPEDANCE)
-    bench.run(0.5)
+    ask = {STANDS: configured(mode=Mode.CARTESIAN_IMPEDANCE), 1.4: configured(mode=other)}
     if moving:
-        bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
-        bench.run(0.6)
-    before = bench.pose
-    bench.configure(mode=other)
-    bench.run(1.0)
-    assert bench.phase is Phase.HOLDING
-    assert np.abs(np.diff(bench.commands, axis=0)).max() < 200.0 * STEP  # [N m]
-    assert np.linalg.norm(bench.error(before)[:3]) < (0.06 if moving else 1e-3)
+        ask[0.8] = lead([0.0, -0.3, 0.0])
+    played = led(ask, 2.4, {"mode": other})
+    assert played.loop.controller.phase is Phase.HOLDING
+    assert np.nanmax(np.abs(np.diff(played.record.command, axis=0))) < 200.0 * STEP  # [N m]
+    assert far(played.hand(), played.hand(1.4)) < (0.06 if moving else 1e-3)
 
 
 @pytest.mark.parametrize("blend_time", [0.2, 1.0])
 @pytest.mark.parametrize("other", [Mode.GRAVITY_COMPENSATION, Mode.FEEDFORWARD])
 def test_hand_that_is_pulled_with_all_force_is_let_go_without_speeding(other, blend_time):
     """What is left of the torque drives the arm on while it fades."""
+    pulled = {STANDS: lead([0.0, -2.0, 0.0], [0, -9, 0, 0, 0, 9]), 0.6: configured(mode=other)}
     strong = {"stiffness": (1000.0,) * 3 + (50.0,) * 3, "max_force": 200.0}
-    bench = Bench(blend_time=blend_time, **strong).run(0.3)
-    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -2.0, 0.0]), [0, -9, 0, 0, 0, 9])
-    bench.run(0.3)
-    bench.configure(mode=other)
-    for _ in range(250):
-        bench.run(STEP)
-        assert (np.abs(bench.plant.qd) <= 0.86 * MODEL.velocity_limit).all()
-    assert bench.largest_step() <= 1 + 1e-9
+    played = led(pulled, 1.1, {"blend_time": blend_time, **strong})
+    assert played.speed[played.since(0.6 + STEP)].max() <= 0.86
+    assert played.rate <= 1 + 1e-9
 
 
 def test_drives_that_add_gravity_move_a_hand_at_the_speed_limit_as_others_do():
     """Which somebody drags away faster than joints may be."""
-    plain, adding = (Bench(hardware_adds_gravity=adds) for adds in (False, True))
-    adding.plant.added = adding.dynamics.gravity
-    for bench in (plain, adding):
-        bench.configure({f"torque_rate.{joint}": 1e6 for joint in MODEL.joint_names})
-        bench.run(0.3).run(0.4, np.array([60.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
-    count = plain.controller.interventions
-    assert count == adding.controller.interventions and count > 50
-    np.testing.assert_allclose(adding.poses, plain.poses, atol=1e-9)
+    dynamics, measured = Dynamics(MODEL), []
+
+    def noted(state):
+        measured.append(state.q)
+        return state
+
+    def adding(at, command):
+        return command._replace(effort=command.effort + dynamics.gravity(measured[-1]))
+
+    ask = {STANDS: pushed([60.0, 0.0, 0.0, 0.0, 0.0, 0.0])}
+    plain = led(ask, 0.7, ANY_RATE)
+    adds = {"hardware_adds_gravity": True, **ANY_RATE}
+    others = led(ask, 0.7, adds, state=noted, command=adding)
+    count = plain.loop.controller.interventions
+    assert count == others.loop.controller.interventions and count > 50
+    places = ([dynamics.link_pose(q, TIP) for q in played.q] for played in (plain, others))
+    np.testing.assert_allclose(*places, atol=1e-9)
 
 
 def test_an_arm_that_has_been_let_go_is_braked_by_its_damping_alone():
     """Whoever leads it by hand may be faster than the hand may be led."""
-    bench = Bench().run(0.3)
-    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
-    bench.run(bench.arm.settings.blend_time + 0.1)
+    loop = led({STANDS: configured(mode=Mode.GRAVITY_COMPENSATION)}, 1.0).loop
+    assert loop.now > STANDS + loop.arm.settings.blend_time + 0.1
     qd = np.array([0.97, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) * MODEL.velocity_limit
-    bench.configure({f"torque_rate.{joint}": 1e6 for joint in MODEL.joint_names}, blend_time=0.0)
-    q = bench.plant.q
-    for _ in range(20):
-        bench.now, q = bench.now + STEP, q + STEP * qd
-        command = bench.controller.accept_state(bench.now, q, qd, stamp=bench.now)
-    expected = bench.dynamics.gravity(q) - bench.arm.settings.damping * qd
+    loop.configure(ANY_RATE, blend_time=0.0)
+    command, q = given(loop, loop.plant.q, qd, 20)
+    expected = Dynamics(MODEL).gravity(q) - loop.arm.settings.damping * qd
     np.testing.assert_allclose(command, expected, atol=1e-9)
 
 
 def test_stiffness_changes_without_a_step():
-    bench = Bench(blend_time=0.0).run(0.3)
-    start = bench.pose
-    force = start[:3, :3].T @ np.array([0.0, 10.0, 0.0])
-    push = np.concatenate([force, np.zeros(3)])
-    bench.run(1.0, push)
-    yields = [np.linalg.norm(bench.error(start)[:3])]
-    for stiffness in (900.0, 950.0):  # each change begins where the last one ended
-        bench.configure(stiffness=(stiffness,) * 3 + (50.0,) * 3)
-        yields.append(np.linalg.norm(bench.run(1.0, push).error(start)[:3]))
+    ask = {STANDS: pushed_along_y(10.0)}
+    for begin, stiffness in ((1.3, 900.0), (2.3, 950.0)):  # where the last one ended
+        ask[begin] = configured(stiffness=(stiffness,) * 3 + (50.0,) * 3)
+    played = led(ask, 3.3, {"blend_time": 0.0})
+    yields = [far(played.hand(end), HOME_POSE) for end in (1.3, 2.3, 3.3)]
     assert yields[2] < yields[1] < 0.6 * yields[0]
-    assert np.abs(np.diff(bench.commands[5:], axis=0)).max() < 200.0 * STEP
+    assert np.abs(np.diff(played.record.command[5:], axis=0)).max() < 200.0 * STEP
 
 
 def test_an_arm_that_brakes_have_stopped_is_not_pulled_on():
     """What the spring had built up is let go."""
-    bench = Bench().run(0.3)
-    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.3, 0.0]))
-    bench.run(0.05)
-    q, qd = bench.plant.q.copy(), bench.plant.qd.copy()
-    while bench.phase is Phase.REFERENCE and bench.now < 10.0:
-        bench.now += STEP
-        q, qd = q + STEP * qd, 0.9 * qd * (np.abs(qd).max() > 1e-3)
-        bench.commands.append(
-            bench.controller.accept_state(bench.now, q, qd, stamp=bench.now).copy()
-        )
-    assert "does not move at all" in bench.controller.hold_reason
-    assert bench.phase is Phase.HOLDING
-    for _ in range(500):
-        bench.now += STEP
-        bench.commands.append(
-            bench.controller.accept_state(bench.now, q, NOTHING, stamp=bench.now).copy()
-        )
-    np.testing.assert_allclose(bench.commands[-1], bench.dynamics.gravity(q), atol=1e-6)
-    assert bench.largest_step() <= 1 + 1e-9
+    played = led({STANDS: lead([0.0, -0.3, 0.0])}, 0.35)
+    loop, commands = played.loop, [*played.record.command[1:]]
+    q, qd = loop.plant.q, loop.plant.qd
+    while loop.controller.phase is Phase.REFERENCE and loop.now < 10.0:
+        command, q = given(loop, q, qd)
+        qd = 0.9 * qd * (np.abs(qd).max() > 1e-3)
+        commands.append(command)
+    assert "does not move at all" in loop.controller.hold_reason
+    assert loop.controller.phase is Phase.HOLDING
+    commands += [given(loop, q, 0.0 * qd)[0] for _ in range(500)]
+    np.testing.assert_allclose(commands[-1], Dynamics(MODEL).gravity(q), atol=1e-6)
+    assert (np.abs(np.diff(commands, axis=0)) <= 1000.0 * STEP * (1 + 1e-9)).all()
 
 
 def test_a_hand_that_moves_when_the_mode_begins_is_not_stopped_dead():
     """The law begins at the hand's velocity, so that no damper works against it."""
-    bench = Bench(mode=Mode.FEEDFORWARD, blend_time=0.0).run(0.3)
-    bench.configure({f"torque_rate.{joint}": 1e6 for joint in MODEL.joint_names})
-    q, qd = bench.plant.q, np.array([0.5, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
-    for k in range(4):  # one alone might be wrong
-        if k == 3:
-            bench.configure(mode=Mode.CARTESIAN_IMPEDANCE)
-        bench.now, q = bench.now + STEP, q + STEP * qd
-        command = bench.controller.accept_state(bench.now, q, qd, stamp=bench.now)
-    np.testing.assert_allclose(command, bench.dynamics.gravity(q), atol=1.0)
+    loop = led({}, STANDS, {"mode": Mode.FEEDFORWARD, "blend_time": 0.0}).loop
+    loop.configure(ANY_RATE)
+    qd = np.array([0.5, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    _, q = given(loop, loop.plant.q, qd, 3)  # one alone might be wrong
+    loop.configure(mode=Mode.CARTESIAN_IMPEDANCE)
+    command, q = given(loop, q, qd)
+    np.testing.assert_allclose(command, Dynamics(MODEL).gravity(q), atol=1.0)
 
 
 def test_an_arm_that_stands_may_be_given_a_strong_spring_at_once():
     """The first states after it are still those of the arm that stands."""
-    bench = Bench(max_force=1.0, max_torque=1.0).run(0.3)
-    target = moved(bench.pose, [0.0, -0.3, 0.0])
-    bench.controller.set_target(bench.now, target)
-    bench.plant.blocked = True
-    bench.run(2.0)
-    bench.configure(
-        max_force=CartesianSettings().max_force, max_torque=CartesianSettings().max_torque
-    )
-    bench.plant.blocked = False
-    bench.run(3.0)
-    assert bench.controller.hold_reason == ""
-    np.testing.assert_allclose(bench.error(target), 0.0, atol=1e-3)
+    strong = {name: getattr(CartesianSettings(), name) for name in ("max_force", "max_torque")}
+    target = moved(HOME_POSE, [0.0, -0.3, 0.0])
+    ask = {STANDS: braked(True), STANDS + STEP: hand_target(target)}
+    ask |= {2.3: configured(**strong), 2.3 + STEP: braked(False)}
+    played = led(ask, 5.3, dict.fromkeys(strong, 1.0))
+    assert played.loop.controller.hold_reason == ""
+    np.testing.assert_allclose(pose_error(played.hand(), target), 0.0, atol=1e-3)
 
 
 def test_a_free_axis_may_be_led_on_while_the_arm_stands():
     """Dry friction may hold it to the last bit: nothing is wrong with its states."""
-    bench = Bench(stiffness=(0.0,) * 3 + (30.0,) * 3).run(0.3)
-    bench.controller.set_target(bench.now, moved(bench.pose, [0.0, -0.4, 0.0]))
-    bench.plant.blocked = True
-    bench.run(2.0)
-    assert bench.phase is Phase.HOLDING
-    assert bench.controller.hold_reason == ""
+    ask = {STANDS: braked(True), STANDS + STEP: lead([0.0, -0.4, 0.0])}
+    played = led(ask, 2.3, {"stiffness": FREE})
+    assert played.loop.controller.phase is Phase.HOLDING
+    assert played.loop.controller.hold_reason == ""
 
 
 def test_a_hand_that_is_free_stays_where_it_is_let_go():
-    bench = Bench(stiffness=(0.0,) * 3 + (30.0,) * 3, free_damping=[60.0] * 3 + [0.0] * 3).run(0.3)
-    start = bench.pose
-    bench.run(0.5, np.concatenate([start[:3, :3].T @ [0.0, 15.0, 0.0], np.zeros(3)])).run(2.0)
-    there = bench.pose
-    assert np.linalg.norm(bench.error(start)[:3]) > 0.03
-    bench.run(1.0)
-    assert np.linalg.norm(bench.error(there)[:3]) < 5e-3
+    parameters = {"stiffness": FREE, "free_damping": [60.0] * 3 + [0.0] * 3}
+    played = led({STANDS: pushed_along_y(15.0), 0.8: pushed(None)}, 3.8, parameters)
+    assert far(played.hand(2.8), HOME_POSE) > 0.03
+    assert far(played.hand(), played.hand(2.8)) < 5e-3
 
 
-ATTACKS = {  # each every 50 ms
-    "poses that flip": lambda x: {"pose": moved(x.home, [0, 0.3 * (-1) ** x.k, 0], np.pi * x.k)},
-    "poses out of reach": lambda x: {"pose": moved(x.home, 10.0 ** (x.k % 7) * x.direction[:3])},
-    "huge velocities": lambda x: {"pose": x.home, "twist": 1e6 * x.direction},
-    "huge wrenches": lambda x: {"pose": x.home, "wrench": 1e6 * x.direction},
-    "changes of mode": lambda x: {"pose": moved(x.home, 0.4 * x.direction[:3])},
+ATTACKS = {  # each every 50 ms: in turn, in a direction (6,)
+    "poses that flip": lambda k, d: [moved(HOME_POSE, [0, 0.3 * (-1) ** k, 0], np.pi * k)],
+    "poses out of reach": lambda k, d: [moved(HOME_POSE, 10.0 ** (k % 7) * d[:3])],
+    "huge velocities": lambda k, d: [HOME_POSE, 1e6 * d],
+    "huge wrenches": lambda k, d: [HOME_POSE, None, 1e6 * d],
+    "changes of mode": lambda k, d: [moved(HOME_POSE, 0.4 * d[:3])],
 }
+
+
+def unless_refused(ask):
+    def asked(loop):
+        with suppress(TrajectoryError):
+            ask(loop)
+
+    return asked
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_joint_races_and_the_hand_obeys_afterwards(attack):
-    bench, random = Bench().run(0.3), np.random.default_rng(0)
-    home = bench.pose
+    random, ask, at = np.random.default_rng(0), {}, STANDS
     for k in range(20):
         if attack == "changes of mode":
             for mode in (list(Mode)[k % 3], Mode.CARTESIAN_IMPEDANCE):
-                bench.configure(mode=mode)
-                bench.run(0.02)
-        now = SimpleNamespace(home=home, k=k, direction=random.uniform(-1, 1, 6))
-        with suppress(TrajectoryError):
-            bench.controller.set_target(bench.now, **ATTACKS[attack](now))
-        bench.run(0.05)
-        assert (np.abs(bench.plant.qd) < MODEL.velocity_limit).all()
-    bench.controller.hold(bench.now)
-    bench.run(0.5)
-    target = moved(home, [0.0, -0.1, 0.05])
-    bench.controller.set_target(bench.now, target)
-    bench.run(2.5)
-    np.testing.assert_allclose(bench.error(target), 0.0, atol=5e-3)
+                ask[at] = configured(mode=mode)
+                at += 0.02
+        ask[at] = unless_refused(hand_target(*ATTACKS[attack](k, random.uniform(-1, 1, 6))))
+        at += 0.05
+    target = moved(HOME_POSE, [0.0, -0.1, 0.05])
+    played = led(ask | {at: hold, at + 0.5: hand_target(target)}, at + 3.0)
+    assert played.speed[played.record.time < at].max() < 1.0
+    np.testing.assert_allclose(pose_error(played.hand(), target), 0.0, atol=5e-3)
 
 
 # Where the arm is singular: the bounds of cartesian_impedance.pxd, rule 4, and how near they are.
 
 
 POSTURES = 70
-TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 SINGULAR = 0.02  # [m/rad] smallest singular value of the Jacobian
 LARGEST = 1e4 * np.array([10.0] * 3 + [1.0] * 3)  # [kg, kg m^2] the default
 FORCE, MOMENT = 60.0, 15.0  # [N, N m] max_force and max_torque
@@ -385,21 +333,15 @@ THROUGH = {
 @pytest.mark.parametrize("stiffness", few_or_all([1500.0], THROUGH))
 def test_arm_that_is_led_through_singular_postures_does_not_swing(stiffness):
     """With all of D V_d, also along what no joint can do, it ended in a fault."""
-    model = Model.from_file(robot_file("ur5e"))
     q, way = THROUGH[stiffness]
-    bare = parameters_of(model.joint_names)
-    led = {"mode": "cartesian_impedance", "tip": "tool0"}
-    arm = ControlledArm.of(model, {**bare, **led, "stiffness": [stiffness] * 3 + [30.0] * 3})
-    loop = ClosedLoop(arm, SimulatedArm.of(model, arm.drives, q))
-    loop.advance(0.3)
-    target = Dynamics(model).link_pose(loop.plant.q, "tool0")
-    target[:3, 3] += way
-    loop.controller.set_target(loop.now, target)
-    record = loop.advance(20.0)
-    speeds = np.abs(record.qd) / model.velocity_limit
-    assert loop.controller.phase is Phase.HOLDING and not loop.controller.hold_reason
-    assert speeds.max() < 0.8
-    assert speeds[-1].max() < 0.001
+    own = parameters_of(load("ur5e").model.joint_names) | gains_for("ur5e", STEP)
+    own |= {"mode": "cartesian_impedance", "tip": "tool0"}
+    own["stiffness"] = [stiffness] * 3 + [30.0] * 3
+    played = play(Scene("ur5e", {STANDS: lead(way)}, 20.3, q, own))
+    controller = played.loop.controller
+    assert controller.phase is Phase.HOLDING and not controller.hold_reason
+    assert played.speed[played.since(STANDS)].max() < 0.8
+    assert played.speed[-1] < 0.001
 
 
 def modes(law: CartesianImpedance, M: np.ndarray, q: np.ndarray) -> np.ndarray:
