@@ -3,11 +3,11 @@
 As a program it prints the table of docs/cartesian.md.
 """
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
+from arm_scene import TIPS, Scene, hand, load, play
 from scipy.spatial.transform import Rotation
 from studies import few_or_all
 
@@ -15,65 +15,37 @@ from featherstone_ros import Dynamics
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.kinematics import pose_error
 from featherstone_ros.parameter import of_joints
-from featherstone_ros.simulation.closed_loop import ClosedLoop
-from featherstone_ros.simulation.simulated_arm import SimulatedArm
-from featherstone_ros.tools.robot_setup import load
 
-TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 STEP = 1e-3
 REST = 8.0  # [s] in which the slowest motion of the null space dies out
-TARGETS = 2
 STIFFNESS = np.array([400.0] * 3 + [30.0] * 3)
 
 
-class Scene:
-    """A simulated arm with all of its drives' friction, and the controller that compensates it."""
+def rests(robot, dry, times=1.0, period=STEP, targets=2, **parameters):
+    """Lead a hand to targets about its start; yield where it comes to rest off each, and the most
 
-    def __init__(self, robot: str, dry: float, stiffness=STIFFNESS, period=STEP, **parameters):
-        setup = load(robot)
-        self.stiffness = stiffness
-        self.model, self.tip = setup.model, TIPS[robot]
-        self.dynamics = Dynamics(self.model)
-        self.drives = replace(
-            setup.drives, coulomb=dry * setup.drives.coulomb, offset=0.02 * self.model.effort_limit
-        )
-        joints = self.model.joint_names
-        arm = setup.arm.with_parameters(
-            of_joints("friction.{}.coulomb", joints, self.drives.coulomb),
-            **of_joints("friction.{}.offset", joints, self.drives.offset),
-            mode="cartesian_impedance", tip=self.tip, stiffness=stiffness, **parameters,
-        )  # fmt: skip
-        self.arm = SimulatedArm.of(self.model, self.drives, setup.start)
-        self.loop = ClosedLoop(arm, self.arm, delay=0.0, period=period)
-        self.controller = self.loop.controller
-
-    @property
-    def pose(self):
-        return self.dynamics.link_pose(self.arm.q, self.tip)
-
-    def errors(self, targets=TARGETS):
-        """Go to targets about the start; return where the hand comes to rest off each."""
-        random = np.random.default_rng(1)
-        self.loop.advance(0.1)
-        start = self.pose
-        for _ in range(targets):
-            target = start.copy()
-            target[:3, 3] += random.uniform(-0.1, 0.1, 3)
-            turn = Rotation.from_rotvec(random.uniform(-0.2, 0.2, 3))
-            target[:3, :3] = turn.as_matrix() @ target[:3, :3]
-            self.controller.set_target(self.loop.now, target)
-            record = self.loop.advance(REST)
-            assert np.isfinite(record.command).all(), self.controller.rejection
-            assert self.controller.phase is Phase.HOLDING
-            yield pose_error(self.pose, target)
-
-    def left_by_dry_friction(self):
-        """The most by which dry friction keeps the hand off (6,): K e = Jbar^T f, |f| <= F_c."""
-        q = self.arm.q
-        inertia = self.dynamics.crba(q) + np.diag(self.drives.armature)
-        J = self.dynamics.jacobian(q, self.tip)
+    by which dry friction keeps it off (6,): K e = Jbar^T f, |f| <= F_c. All of its drives' friction
+    is known; ``dry`` is the share of its dry friction.
+    """
+    setup, stiffness, random = load(robot), times * STIFFNESS, np.random.default_rng(1)
+    joints, coulomb = setup.model.joint_names, dry * setup.drives.coulomb
+    parameters |= of_joints("friction.{}.coulomb", joints, coulomb)
+    parameters |= of_joints("friction.{}.offset", joints, 0.02 * setup.model.effort_limit)
+    parameters |= {"mode": "cartesian_impedance", "tip": TIPS[robot], "stiffness": stiffness}
+    loop = play(Scene(robot, {}, 0.1, None, parameters, period=period, delay=0.0)).loop
+    dynamics, start = Dynamics(setup.model), hand(loop)
+    for _ in range(targets):
+        target = start.copy()
+        target[:3, 3] += random.uniform(-0.1, 0.1, 3)
+        turn = Rotation.from_rotvec(random.uniform(-0.2, 0.2, 3))
+        target[:3, :3] = turn.as_matrix() @ target[:3, :3]
+        loop.controller.set_target(loop.now, target)
+        assert np.isfinite(loop.advance(REST).command).all(), loop.controller.rejection
+        assert loop.controller.phase is Phase.HOLDING
+        inertia = dynamics.crba(loop.plant.q) + np.diag(setup.drives.armature)
+        J = dynamics.jacobian(loop.plant.q, TIPS[robot])
         Jbar = np.linalg.solve(inertia, J.T) @ np.linalg.inv(J @ np.linalg.solve(inertia, J.T))
-        return np.abs(Jbar).T @ self.drives.coulomb / self.stiffness
+        yield pose_error(hand(loop), target), np.abs(Jbar).T @ coulomb / stiffness
 
 
 @pytest.mark.parametrize(
@@ -81,7 +53,7 @@ class Scene:
     few_or_all([("ur5e", "tip")], product(TIPS, ["base", "tip"])),
 )
 def test_without_dry_friction_the_target_is_reached(robot, axes):
-    for error in Scene(robot, dry=0.0, period=4 * STEP, stiffness_frame=axes).errors():
+    for error, _ in rests(robot, dry=0.0, period=4 * STEP, stiffness_frame=axes):
         assert np.linalg.norm(error[:3]) < 1e-4
         assert np.linalg.norm(error[3:]) < 5e-4
 
@@ -90,9 +62,8 @@ def test_without_dry_friction_the_target_is_reached(robot, axes):
 @pytest.mark.parametrize("robot", few_or_all(["panda"], TIPS))
 def test_dry_friction_leaves_what_its_torque_is_over_the_stiffness(robot, times):
     """Compensated along the desired velocity, it is not compensated at rest."""
-    scene = Scene(robot, dry=1.0, stiffness=times * STIFFNESS, period=4 * STEP)
-    for error in scene.errors():
-        assert (np.abs(error) < scene.left_by_dry_friction()).all()
+    for error, most in rests(robot, dry=1.0, times=times, period=4 * STEP):
+        assert (np.abs(error) < most).all()
         assert np.linalg.norm(error[:3]) > 1e-4 / times
 
 
@@ -102,11 +73,10 @@ def table(targets=20):
     yield "|---|---|---|---|---|"
     for robot in TIPS:
         for times in (0.5, 1.0, 2.0, 4.0):
-            scene = Scene(robot, dry=1.0, stiffness=times * STIFFNESS)
             errors, most = [], np.zeros(6)
-            for error in scene.errors(targets):
+            for error, of_friction in rests(robot, 1.0, times, targets=targets):
                 errors.append([np.linalg.norm(error[:3]), np.linalg.norm(error[3:])])
-                most = np.maximum(most, scene.left_by_dry_friction())
+                most = np.maximum(most, of_friction)
             columns = [[most[:3].max(), most[3:].max()], np.median(errors, 0), np.max(errors, 0)]
             figures = [f"{1e3 * mm:.1f} mm, {1e3 * mrad:.0f} mrad" for mm, mrad in columns]
             yield f"| {robot} | {times * 400:.0f}, {times * 30:.0f} | " + " | ".join(figures) + " |"
