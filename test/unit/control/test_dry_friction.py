@@ -8,8 +8,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from control_arm import with_changes
+from arm_scene import Scene, configured, moved, play, trajectory
 from example_robots import ROBOTS
+from lies import in_steps
 from numpy.testing import assert_allclose
 from studies import few_or_all, study
 
@@ -19,8 +20,6 @@ from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
-from featherstone_ros.simulation.simulated_arm import SimulatedArm
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.trajectory_check import started
 from featherstone_ros.tools.trial_drive import drive, first_motion
@@ -31,6 +30,8 @@ PATHS = [
     *(path for path in ROBOTS if path.stem in ("kinova", "xarm7", "ur10_robot")),
 ]
 PERIOD = 0.002
+STANDS = 0.2  # [s] in which an arm is taken over
+OFF = 0.02  # [rad]
 
 
 @cache
@@ -41,46 +42,27 @@ def proposed(path, coulomb=1.0):
     return replace(proposal, model=replace(proposal.model, friction=coulomb * revolute))
 
 
-class Bench(ClosedLoop):
-    """The controller of a proposal, and its arm with friction that may be another."""
-
-    def __init__(self, proposal, true_friction=1.0, encoder=0.0):
-        arm = proposal.arm
-        drives = replace(arm.drives, coulomb=true_friction * arm.drives.coulomb)
-        plant = SimulatedArm.of(arm.model, drives, proposal.start, PERIOD)
-        super().__init__(arm, plant, PERIOD, PERIOD)
-        self.model, self.start, self.settings = arm.model, proposal.start, arm.settings
-        if encoder:
-            plant.measure = lambda it: it._replace(q=np.round(it.q / encoder) * encoder, qd=None)
-        self.advance(0.2)
-
-    def run(self, duration):
-        """Let time pass [s]; return desired motion (N, 3, n), position and command (N, n)."""
-        position = []
-        record = Record.of(position.append(self.plant.q) or one for one in self.steps(duration))
-        assert np.isfinite(record.command).all()
-        return record.desired, np.array(position), record.command
-
-    def move(self, way, duration=1.0, back=True):
-        """Set out on a motion by ``way`` in every joint [rad or m], and back."""
-        still, there = (0.0,) * self.model.n, tuple(self.start + way)
-        points = [Point(duration, there, still, still)]
-        if back:
-            points.append(Point(2 * duration, tuple(self.start), still, still))
-        self.controller.set_trajectory(self.now, self.model.joint_names, points)
-
-    @property
-    def error(self):
-        """(n,) [rad or m]."""
-        return self.controller.compiled.desired[0] - self.plant.q
-
-
-def stiff(path, distance=0.02):
-    """Return a proposal with friction that feedback alone overcomes at a distance [rad]."""
-    proposal = proposed(path)
+def stiff(name):
+    """Return a proposal with friction that feedback alone overcomes at OFF."""
+    proposal = proposed(robot_file(name))
     revolute = proposal.model.friction > 0.0
-    friction = distance * proposal.gains.p * revolute
+    friction = OFF * proposal.gains.p * revolute
     return replace(proposal, model=replace(proposal.model, friction=friction))
+
+
+def driven(name, ask, duration, true_friction=1.0, **more):
+    """Play a scene of a stiff arm whose friction may be other than the controller knows."""
+    own = stiff(name).arm.values
+    true = {key: true_friction * own[key] for key in own if key.endswith(".coulomb")}
+    loop = {"period": PERIOD, "delay": PERIOD, **more}
+    played = play(Scene(str(robot_file(name)), ask, duration, parameters=own, twin=true, **loop))
+    assert np.isfinite(played.record.command[played.since(STANDS)]).all()
+    return played
+
+
+def far(played):
+    """Return how far an arm is at last from where it is to be [rad]."""
+    return np.abs(played.desired[-1, 0] - played.q[-1]).max()
 
 
 @pytest.mark.parametrize("duration", [study(3.0), 20.0])
@@ -100,46 +82,40 @@ def test_an_arm_with_known_friction_arrives(path, duration):
 @pytest.mark.parametrize("told", [0.7, 1.3])
 @pytest.mark.parametrize("name", [study("panda"), "ur5e"])
 def test_friction_that_is_wrong_costs_what_feedback_needs_for_the_difference(name, told):
-    bench = Bench(stiff(robot_file(name)), 1.0 / told)
-    bench.move(0.1, 3.0, back=False)
-    bench.run(4.0)
-    missing = abs(1.0 / told - 1.0) * 0.02
-    assert np.abs(bench.error).max() < 2.0 * missing  # joints push each other, too
+    goal = stiff(name).start + 0.1
+    played = driven(name, {STANDS: moved(goal, 3.0)}, 4.2, 1.0 / told)
+    missing = abs(1.0 / told - 1.0) * OFF
+    assert far(played) < 2.0 * missing  # joints push each other, too
 
 
 @pytest.mark.parametrize(("name", "duration"), [("ur5e", 5.0), study("panda", 11.0)])
 def test_friction_that_is_not_there_leaves_no_error(name, duration):
     """Compensation that stayed would leave all of 20 mrad."""
-    bench = Bench(stiff(robot_file(name)), 0.0)
-    bench.move(0.1, back=False)
-    bench.run(duration)
-    assert np.abs(bench.error).max() < ARRIVED
+    goal = stiff(name).start + 0.1
+    assert far(driven(name, {STANDS: moved(goal, 1.0)}, STANDS + duration, 0.0)) < ARRIVED
 
 
 @pytest.mark.parametrize("bits", [12, study(17)])
 @pytest.mark.parametrize("told", [study(1.0), 1.3])
 def test_an_arm_stands_still(bits, told):
-    bench = Bench(stiff(robot_file("ur5e")), 1.0 / told, 2 * np.pi / 2**bits)
-    bench.move(0.1, back=False)
-    bench.run(2.0)
-    _, position, _ = bench.run(3.0)
+    goal, seen = stiff("ur5e").start + 0.1, in_steps(2 * np.pi / 2**bits)
+    played = driven("ur5e", {STANDS: moved(goal, 1.0)}, 5.2, 1.0 / told, state=seen)
+    position = played.q[played.since(2.2)]
     assert np.ptp(position, axis=0).max() < 1e-5
-    assert np.abs(position[-1] - bench.start - 0.1).max() < 0.03  # it has moved there
+    assert np.abs(position[-1] - goal).max() < 0.03  # it has moved there
 
 
 def test_torque_does_not_step_where_a_motion_begins_turns_and_ends():
     """Of two controllers on the same arm one compensates friction: the difference is that alone."""
-    with_, without = (Bench(stiff(robot_file("ur5e")), 0.0) for _ in range(2))
-    without.controller.configure(without.now, with_changes(without.settings, coulomb=0.0))
-    without.run(1.0), with_.run(1.0)
-    for bench in (with_, without):
-        bench.move(0.1)
+    arm, start = stiff("ur5e").arm, stiff("ur5e").start
+    none = {key: 0.0 for key in arm.values if key.endswith(".coulomb")}
+    points = [Point(1.0, start + 0.1, *np.zeros((2, 6))), Point(2.0, start, *np.zeros((2, 6)))]
+    asks = [{1.2: trajectory(points)}, {STANDS: configured(**none), 1.2: trajectory(points)}]
+    loops = [driven("ur5e", ask, 1.2, 0.0).loop for ask in asks]
     shares = []
-    for _ in range(round(3.0 / PERIOD)):
-        for bench in (with_, without):
-            bench.run(PERIOD)
-        torques = [bench.controller.desired().effort for bench in (with_, without)]
-        shares.append((torques[0] - torques[1]) / with_.settings.drives.coulomb)
+    for _ in zip(*(loop.steps(3.0) for loop in loops), strict=True):
+        with_, without = (loop.controller.desired().effort for loop in loops)
+        shares.append((with_ - without) / arm.drives.coulomb)
     shares = np.array(shares)
     assert shares.max() > 0.99 and shares.min() < -0.99
     assert np.abs(np.diff(shares, axis=0)).max() < 0.25
@@ -147,31 +123,26 @@ def test_torque_does_not_step_where_a_motion_begins_turns_and_ends():
 
 
 def test_the_check_of_trajectories_expects_the_friction_that_is_commanded():
-    bench = Bench(stiff(robot_file("ur5e")))
-    its = bench.settings.drives
+    loop = driven("ur5e", {}, 0.7).loop
+    model, its = loop.arm.model, loop.arm.settings.drives
     drives = replace(its, armature=0.0 * its.armature, viscous=0.0)
-    bench.run(0.5)
-    start = bench.controller.compiled.desired[0]  # where it is held
-    still, there = (0.0,) * bench.model.n, tuple(start + 0.1)
-    points = [
-        Point(0.0, tuple(start), still),
-        Point(1.0, there, still),
-        Point(2.0, tuple(start), still),
-    ]
-    motion = started(Trajectory(bench.model.joint_names, points, JointSpace.of(bench.model)))
-    dynamics = fr.Dynamics(bench.model)
+    start, still = loop.controller.compiled.desired[0], np.zeros(model.n)  # where it is held
+    there = (0.0, start), (1.0, start + 0.1), (2.0, start)
+    points = [Point(time, q, still) for time, q in there]
+    motion = started(Trajectory(model.joint_names, points, JointSpace.of(model)))
+    dynamics = fr.Dynamics(model)
     asked = demand(dynamics, drives, motion, 0.0, 2.5, PERIOD, False)
     expected = asked.torque - dynamics.rnea(asked.position, asked.velocity, asked.acceleration)
-    bench.controller.set_trajectory(bench.now, bench.model.joint_names, points)
+    trajectory(points)(loop)
     commanded, times = [], []
-    for k in range(round(2.4 / PERIOD)):
-        desired, _, _ = bench.run(PERIOD)
-        effort = bench.controller.desired().effort - dynamics.rnea(*desired[0])
-        effort -= its.armature * desired[0, 2] + its.viscous * desired[0, 1]
+    for sample in loop.steps(2.4):
+        assert np.isfinite(sample.command).all()
+        effort = loop.controller.desired().effort - dynamics.rnea(*sample.desired)
+        effort -= its.armature * sample.desired[2] + its.viscous * sample.desired[1]
         commanded.append(effort / its.coulomb)
-        times.append((k + 1) * PERIOD)
+        times.append(sample.time - 0.7)
     share = expected / its.coulomb
-    for j in range(bench.model.n):
+    for j in range(model.n):
         found = np.interp(times, asked.time, share[:, j])
         # They count a period's motion at its end and in its middle.
         assert_allclose(np.array(commanded)[:, j], found, atol=0.15)
