@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.parameter_files import NODES, NodeParameters
 from featherstone_ros.model.robots import robot_names
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Command, JointState, Record
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
@@ -38,7 +40,13 @@ TIPS = {"panda": "panda_hand", "ur5e": "tool0"}
 
 @cache
 def load(robot: str) -> RobotSetup:
-    """Return a robot of ours, of example-robot-data by its file's name, or by its path."""
+    """Return a robot of ours, of example-robot-data by its file's name, or by its path.
+
+    The text of a description is one with default parameters.
+    """
+    if robot.startswith("<"):
+        unset = {node: NodeParameters({}, "") for node in NODES}
+        return RobotSetup("", Path(), robot, Model.from_urdf(robot), [], unset)
     is_told = robot in robot_names() or "/" in robot
     return robot_setup.load(robot if is_told else str(example_robot(robot)))
 

@@ -1,12 +1,12 @@
 """Is the arm where it was asked to go? On simulated arms: what is told, and what is not."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 import urdf_text
-from control_arm import LIMITS, PERIOD, Bench, Q, space, with_changes
+from arm_scene import Scene, lead, load, moved, play, pushed, set_point, trajectory
+from control_arm import ARM, LIMITS, NAMES, PERIOD, URDF, Q, with_changes
 from drive_settings import parameters_of
 from numpy.testing import assert_allclose
 from studies import study
@@ -18,11 +18,9 @@ from featherstone_ros.control.goal_tolerances import arrival_tolerance
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.control.trajectory import Point
-from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.parameter import of_joints
 from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
-from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
 GOAL = Q + np.array([0.4, -0.4])
 DURATION = 0.6
@@ -30,68 +28,99 @@ NO_GOAL = np.zeros(2)
 STUCK = np.array([3.0, 0.0])  # [N m] friction of the shoulder that the controller does not know
 
 
-class Watched(Bench):
-    """The bench, and somebody who looks at it once a second."""
+class Watched:
+    """An arm in its loop, and somebody who looks at it now and then."""
 
-    def __init__(self, friction=(0.0, 0.0), **changes) -> None:
-        super().__init__(friction=friction, **changes)
-        self.watch = ArrivalWatch(self.model)
-        self.goal = NO_GOAL
-        self.start()
+    def __init__(self, loop: ClosedLoop) -> None:
+        self.loop, self.plant, self.controller = loop, loop.plant, loop.controller
+        self.model, self.dynamics = loop.arm.model, fr.Dynamics(loop.arm.model)
+        self.watch = ArrivalWatch(self.model, loop.arm.tip)
+        self.goal = np.zeros(self.model.n)
+
+    def run(self, duration: float) -> None:
+        command = self.loop.advance(duration).command
+        assert np.isfinite(command).all(), self.controller.rejection
+
+    def lose_states(self) -> None:
+        """For so long that the motion is abandoned, until one is believed again."""
+        self.plant.measure = lambda state: None
+        self.loop.advance(0.2)
+        self.plant.measure = lambda state: state
+        self.watch.abandon()
+        self.loop.advance(0.01)
 
     def look(self) -> str:
-        return self.watch.update(
-            self.now,
-            self.controller.snapshot(),
-            self.settings,
-            self.goal,
-            fr.Dynamics(self.model),
-        )
+        its, now = self.loop.arm.settings, self.loop.now
+        return self.watch.update(now, self.controller.snapshot(), its, self.goal, self.dynamics)
+
+    def looks(self, count: int, step: float = 1.0) -> list[str]:
+        said = []
+        for _ in range(count):
+            self.run(step)
+            said.append(self.look())
+        return said
+
+    def said(self, looks: int = 3) -> str:
+        return self.looks(looks)[-1]
 
     def follow(self, end=GOAL, duration=DURATION) -> None:
-        self.controller.set_trajectory(self.now, space().names, [Point(duration, end, [0.0, 0.0])])
+        moved(end, duration)(self.loop)
         self.watch.begin(np.array(end))
 
-    def looks(self, count: int, step: float = 1.0, **options) -> list[str]:
-        return [self.run(step, **options).look() for _ in range(count)]
+    def lead(self, by) -> None:
+        lead(by)(self.loop)
+        self.watch.begin()
+
+    def put(self, q) -> None:
+        """Have the arm stand elsewhere."""
+        self.plant.simulator.set_state(q, np.zeros(self.model.n))
+
+
+def watched(friction=(0.0, 0.0), **gains) -> Watched:
+    """Take over two joints with that dry friction, which the controller does not know [N m]."""
+    own, stuck = dict(ARM.values), of_joints("friction.{}.coulomb", NAMES, friction)
+    for gain, values in gains.items():
+        own |= of_joints(f"gains.{{}}.{gain}", NAMES, values)
+    scene = Scene(URDF, {}, 0.3, Q, own, twin=stuck, period=PERIOD, delay=0.0)
+    return Watched(play(scene).loop)
 
 
 def test_arm_that_friction_keeps_from_its_goal_is_named_until_it_arrives():
-    bench = Watched(friction=STUCK)
+    bench = watched(friction=STUCK)
     bench.follow()
     assert bench.looks(2, 0.25) == ["", ""]  # on its way
     *_, said = bench.looks(3)
-    error = bench.compiled.desired[0] - bench.arm.q
+    error = bench.controller.compiled.desired[0] - bench.plant.q
     assert abs(error[0]) > 0.01
     assert said == f"did not arrive: shoulder {1e3 * abs(error[0]):.1f} mrad (expected 3)"
-    bench.arm.set_state(GOAL, np.zeros(2))  # pushed there
+    bench.put(GOAL)  # pushed there
     assert bench.looks(2) == ["", ""]
 
 
 def test_arm_that_creeps_in_is_given_time():
-    bench = Watched(p=np.array([40.0, 8.0]), d=np.array([10.0, 2.0]))  # a fourth of a second
+    bench = watched(p=(40.0, 8.0), d=(10.0, 2.0))  # a fourth of a second
     bench.follow()
     bench.run(DURATION)
-    bench.arm.set_state(GOAL + np.array([0.02, 0.0]), np.zeros(2))
+    bench.put(GOAL + np.array([0.02, 0.0]))
     assert bench.looks(8, SETTLING / 2) == [""] * 8
 
 
 @pytest.mark.parametrize("kind", ["hold", "reference"])
 def test_every_kind_of_motion_is_compared_with_where_it_ends(kind):
-    bench = Watched(friction=STUCK)
+    bench = watched(friction=STUCK)
 
     def go_on() -> None:
         if kind == "reference":  # a stream of set-points at rest, far enough to stick on the way
-            bench.set_point(Point(0.0, Q + np.array([0.02, 0.0]), [0.0, 0.0]))
+            set_point(Q + np.array([0.02, 0.0]), [0.0, 0.0])(bench.loop)
             bench.watch.begin()
         for _ in range(10):  # shaken, since a position that stays the same to the bit is frozen
-            bench.arm.set_state(bench.arm.q + 1e-9 * (-1) ** (bench.now // 0.005 % 2), np.zeros(2))
+            bench.put(bench.plant.q + 1e-9 * (-1) ** (bench.loop.now // 0.005 % 2))
             bench.run(0.005)
 
     if kind == "hold":
         bench.follow(Q + np.array([0.3, 0.0]), 1.5)
         bench.run(1.0)
-        bench.controller.hold(bench.now)
+        bench.controller.hold(bench.loop.now)
         bench.watch.begin()
     said = []
     for k in range(80):
@@ -102,19 +131,19 @@ def test_every_kind_of_motion_is_compared_with_where_it_ends(kind):
 
 
 def test_person_who_holds_the_arm_off_is_seen_and_a_short_push_is_not():
-    bench = Watched()
+    bench = watched()
     bench.follow()
     bench.run(2.0)
     assert bench.look() == ""
     away = GOAL + np.array([0.0, 0.05])
     for _ in range(20):
-        bench.arm.set_state(bench.arm.q + 0.2 * (away - bench.arm.q), np.zeros(2))
+        bench.put(bench.plant.q + 0.2 * (away - bench.plant.q))
         bench.run(PERIOD)
     assert bench.look() == ""
     bench.run(1.0)
     assert bench.look() == ""  # it went back by itself
     for k in range(1000):
-        bench.arm.set_state(bench.arm.q + 0.02 * (away - bench.arm.q), np.zeros(2))
+        bench.put(bench.plant.q + 0.02 * (away - bench.plant.q))
         bench.run(PERIOD)
         if k == 300:
             assert bench.look() == ""
@@ -122,45 +151,45 @@ def test_person_who_holds_the_arm_off_is_seen_and_a_short_push_is_not():
 
 
 def test_stop_on_the_way_is_not_where_a_trajectory_ends():
-    bench = Watched()
+    bench = watched()
     middle = Q + np.array([0.2, -0.2])
     points = [(0.6, middle), (3.0, middle), (3.6, GOAL)]
     points = [Point(time, q, [0.0, 0.0], [0.0, 0.0]) for time, q in points]
-    bench.controller.set_trajectory(bench.now, space().names, points)
+    trajectory(points)(bench.loop)
     bench.watch.begin(GOAL)
     assert bench.looks(2) == ["", ""]
-    bench.run(0.2, states=False)  # states stop
-    bench.watch.abandon()
+    bench.lose_states()
     said = bench.looks(3)
-    assert_allclose(bench.arm.q, middle, atol=0.02)
+    assert_allclose(bench.plant.q, middle, atol=0.02)
     assert said[-1].startswith("did not arrive: ") and bench.watch.is_abandoned
 
 
 @pytest.mark.parametrize("moves", [True, False])
 def test_gap_in_the_states_counts_only_if_the_arm_is_not_where_it_was_to_be(moves):
-    bench = Watched()
+    bench = watched()
     if moves:
         bench.follow()
         bench.run(DURATION / 2)
     else:
         assert bench.looks(2) == ["", ""]
-    bench.run(0.2, states=False)
-    bench.watch.abandon()
+    bench.lose_states()
     bench.run(0.5)
     assert bench.controller.phase is Phase.HOLDING
-    assert np.abs(bench.compiled.desired[0] - bench.arm.q).max() < 1e-3  # looks excellent
+    assert (
+        np.abs(bench.controller.compiled.desired[0] - bench.plant.q).max() < 1e-3
+    )  # looks excellent
     said = bench.looks(2)
     assert [text != "" for text in said] == [False, moves]
     assert bench.watch.is_abandoned == moves
     if moves:
-        far = 1e3 * np.abs(GOAL - bench.arm.q)
+        far = 1e3 * np.abs(GOAL - bench.plant.q)
         assert f" {far.max():.1f} mrad (expected 3)" in said[-1]
         bench.follow()
         assert bench.looks(2)[-1] == "" and not bench.watch.is_abandoned
 
 
 def test_motion_whose_end_is_unknown_stays_abandoned():
-    bench = Watched()
+    bench = watched()
     bench.watch.begin()
     bench.watch.abandon()
     bench.looks(3)
@@ -168,16 +197,16 @@ def test_motion_whose_end_is_unknown_stays_abandoned():
 
 
 def test_nothing_is_expected_of_an_arm_in_gravity_compensation():
-    bench = Watched(friction=STUCK)
+    bench = watched(friction=STUCK)
     bench.follow()
     assert bench.looks(4)[-1]
-    bench.configure(mode=Mode.GRAVITY_COMPENSATION)
+    bench.loop.configure(mode=Mode.GRAVITY_COMPENSATION)
     assert bench.looks(3) == [""] * 3
 
 
 @pytest.mark.parametrize("own", [False, True])
 def test_goal_tolerance_that_is_set_is_what_is_expected(own):
-    bench = Watched(friction=STUCK)
+    bench = watched(friction=STUCK)
     bench.follow()
     bench.run(DURATION)
     wide = np.array([0.1, 0.0])
@@ -194,37 +223,32 @@ def test_goal_tolerance_that_is_set_is_what_is_expected(own):
 
 
 def tolerance(settings, goal=NO_GOAL, slides=(False, False)):
-    model = space_model()
-    return arrival_tolerance(np.asarray(goal), settings, fr.Dynamics(model), Q, np.array(slides))
-
-
-@cache
-def space_model():
-    return Bench().model
+    dynamics = fr.Dynamics(ARM.model)
+    return arrival_tolerance(np.asarray(goal), settings, dynamics, Q, np.array(slides))
 
 
 def test_tolerance_is_what_feedback_leaves_of_unknown_friction_up_to_what_is_seen():
     p, coulomb = np.array([100.0, 100.0]), np.array([1.0, 30.0])
-    settings = with_changes(Bench().settings, p=p, coulomb=coulomb)
+    settings = with_changes(ARM.settings, p=p, coulomb=coulomb)
     assert_allclose(tolerance(settings), [0.003 + 0.3 * 1.0 / 100.0, 0.010])
     assert_allclose(tolerance(settings, slides=[True, True]), [0.003, 0.003])
     assert_allclose(tolerance(settings, goal=[0.0, 0.2]), [0.006, 0.2])
 
 
 def test_joint_without_feedback_of_ours_may_be_as_far_away_as_is_never_seen():
-    settings = replace(Bench().settings, p=np.zeros(2))
+    settings = replace(ARM.settings, p=np.zeros(2))
     assert_allclose(tolerance(settings), 0.010)
 
 
 def test_in_computed_torque_the_inertia_makes_the_stiffness():
     settings = with_changes(
-        Bench().settings,
+        ARM.settings,
         mode=Mode.COMPUTED_TORQUE,
         p=np.full(2, 400.0),
         coulomb=np.full(2, 0.5),
         armature=np.array([0.1, 0.2]),
     )
-    stiffness = 400.0 * (np.diag(fr.Dynamics(space_model()).crba(Q)) + settings.drives.armature)
+    stiffness = 400.0 * (np.diag(fr.Dynamics(ARM.model).crba(Q)) + settings.drives.armature)
     assert_allclose(tolerance(settings), np.minimum(0.003 + 0.15 / stiffness, 0.01))
 
 
@@ -235,7 +259,9 @@ def test_the_largest_errors_are_named_in_the_units_of_their_joints():
     arm = arm.replace("</robot>", f"{urdf_text.link('tip')}{finger}</robot>")
     model = fr.Model.from_urdf(arm)
     watch, n = ArrivalWatch(model), model.n
-    settings = replace(plain(model).settings, p=np.full(n, 100.0))
+    settings = replace(
+        ControlledArm.of(model, known(model.joint_names)).settings, p=np.full(n, 100.0)
+    )
     q = np.linspace(0.02, 0.05, n)
 
     class Moment:
@@ -253,12 +279,10 @@ def test_the_largest_errors_are_named_in_the_units_of_their_joints():
 # The hand
 
 
-def plain(model, coulomb=0.0, **parameters) -> ControlledArm:
-    """Return an arm of 300 N m whose friction the controller believes to be that."""
-    joints = model.joint_names
-    each = parameters_of(joints, 0.1, coulomb=coulomb)
-    each |= of_joints("effort_limit.{}", joints, np.full(model.n, 300.0))
-    return ControlledArm.of(model, each | parameters)
+def known(joints, coulomb=0.0) -> dict:
+    """Return the parameters of an arm of 300 N m whose friction is believed to be that."""
+    limits = of_joints("effort_limit.{}", joints, np.full(len(joints), 300.0))
+    return parameters_of(joints, 0.1, coulomb=coulomb) | limits
 
 
 # As an iiwa stands at 0: seven joints along one line, turned by a quarter from one to the next.
@@ -277,48 +301,22 @@ UPWARDS = {
 }
 
 
-class Hand(ClosedLoop):
-    """An arm whose hand is led in a simulation, looked at once a second."""
-
-    def __init__(self, model, tip, q, friction=0.0, told=None, **parameters) -> None:
-        self.tip, self.model, self.dynamics = tip, model, fr.Dynamics(model)
-        told = friction if told is None else told
-        arm = plain(model, told, mode="cartesian_impedance", tip=tip, **parameters)
-        one = np.ones(model.n)
-        plant = SimulatedArm.of(model, Drives(0.1 * one, one, friction * one), q)
-        super().__init__(arm, plant, delay=0.0, period=0.004)
-        self.watch = ArrivalWatch(model, tip)
-        self.look(0.5)
-
-    def look(self, duration) -> str:
-        record = self.advance(duration)
-        assert np.isfinite(record.command).all(), self.controller.rejection
-        goal = np.zeros(self.model.n)
-        return self.watch.update(
-            self.now, self.controller.snapshot(), self.arm.settings, goal, self.dynamics
-        )
-
-    def push(self, x) -> None:
-        """Push the hand along its x axis [N]."""
-        self.plant.wrenches = lambda q, qd: {self.tip: [x, 0.0, 0.0, 0.0, 0.0, 0.0]}
-
-    def lead(self, by) -> None:
-        pose = self.dynamics.link_pose(self.plant.q, self.tip)
-        pose[:3, 3] += by
-        self.controller.set_target(self.now, pose)
-        self.watch.begin()
-
-    def said(self, looks: int = 3) -> str:
-        for _ in range(looks):
-            text = self.look(1.0)
-        return text
+def led(robot, tip, q, friction=0.0, told=None, **parameters) -> Watched:
+    """Take over a hand that is led; the controller may have been told of another friction."""
+    joints = load(robot).model.joint_names
+    own = known(joints, friction if told is None else told)
+    own |= {"mode": "cartesian_impedance", "tip": tip} | parameters
+    true = parameters_of(joints, 0.1, 1.0, friction)
+    arm = Watched(play(Scene(robot, {}, 0.5, q, own, twin=true, period=0.004, delay=0.0)).loop)
+    arm.look()
+    return arm
 
 
 PANDA = fr.Model.from_robot("panda")
 
 
-def panda(q, **options) -> Hand:
-    return Hand(PANDA, "panda_hand", np.array(q), **options)
+def panda(q, **options) -> Watched:
+    return led(robot_file("panda").read_text(), "panda_hand", np.array(q), **options)
 
 
 HOME = np.pi / 4 * np.array([0.0, -1.0, 0.0, -3.0, 0.0, 2.0, 1.0])
@@ -328,7 +326,7 @@ HOME = np.pi / 4 * np.array([0.0, -1.0, 0.0, -3.0, 0.0, 2.0, 1.0])
 @pytest.mark.parametrize("friction", [study(0.0), 0.5])
 def test_arm_that_is_stretched_upwards_says_that_its_posture_is_singular(robot, friction):
     urdf, tip, q = UPWARDS[robot]
-    arm = Hand(fr.Model.from_urdf(urdf), tip, q, friction=friction)
+    arm = led(urdf, tip, q, friction)
     arm.lead([0.0, 0.0, 0.05])
     said = arm.said()
     assert said.startswith(
@@ -353,7 +351,7 @@ def test_arm_is_not_led_to_where_its_weight_takes_more_than_its_drives_have(way,
     stiffness = [stiffness] * 3 + [30.0] * 3
     arm = panda(HOME, stiffness=stiffness, **{"effort_limit.panda_joint2": 45.0})
     arm.lead(way)
-    for _ in arm.steps(12.0):
+    for _ in arm.loop.steps(12.0):
         assert (np.abs(arm.plant.qd) < 0.6 * PANDA.velocity_limit).all()
         assert abs(arm.dynamics.gravity(arm.plant.q)[1]) < 0.9 * 45.0
     said = arm.said(4)
@@ -369,7 +367,7 @@ def test_posture_that_is_heavy_is_held_and_left():
     q[1], q[3] = 1.0, -0.9
     limit = abs(fr.Dynamics(PANDA).gravity(q)[1]) / 0.88
     arm = panda(q, **{"effort_limit.panda_joint2": limit})
-    arm.look(2.0)
+    arm.looks(1, 2.0)
     assert_allclose(arm.plant.q, q, atol=1e-3)
     arm.lead([-0.1, 0.0, -0.05])
     assert arm.said() == ""
@@ -380,11 +378,11 @@ def test_hand_that_a_joints_limit_stops_names_the_joint(place, way):
     q = HOME.copy()
     q[5] = place
     arm = panda(q, stiffness=[400.0] * 3 + [30.0] * 3)
-    pose = arm.dynamics.link_pose(arm.plant.q, arm.tip)
-    turned = arm.dynamics.link_pose(arm.plant.q + way * np.eye(7)[5], arm.tip)
+    pose = arm.dynamics.link_pose(arm.plant.q, arm.loop.arm.tip)
+    turned = arm.dynamics.link_pose(arm.plant.q + way * np.eye(7)[5], arm.loop.arm.tip)
     target = np.eye(4)
     target[:3, :3], target[:3, 3] = turned[:3, :3], pose[:3, 3]
-    arm.controller.set_target(arm.now, turned)
+    arm.controller.set_target(arm.loop.now, turned)
     arm.watch.begin()
     said = arm.said()
     assert "panda_joint6 is at its limit" in said and " deg from its target" in said
@@ -392,14 +390,13 @@ def test_hand_that_a_joints_limit_stops_names_the_joint(place, way):
 
 def test_hand_that_is_held_says_so():
     arm = panda(HOME)
-    arm.push(0.0)
     assert arm.said() == ""
-    arm.push(8.0)  # 20 mm on a spring of 400 N/m
+    pushed([8.0, 0.0, 0.0, 0.0, 0.0, 0.0])(arm.loop)  # 20 mm on a spring of 400 N/m
     said = arm.said()
     assert ": something holds it: a contact" in said
     far = float(said.split("end effector ")[1].split(" mm")[0])
     assert far == pytest.approx(20.0, rel=0.1)
-    arm.push(0.0)
+    pushed(None)(arm.loop)
     assert arm.said() == ""
 
 
@@ -414,23 +411,15 @@ def test_known_friction_explains_a_hand_that_is_near_its_target_and_unknown_does
     assert (said == "") == known
 
 
-class Yielding(Hand):
-    """A Panda that yields to its sensor: drives that follow at once, by a share.
+class Yielding:
+    """Drives of a Panda that follow at once, by a share, and a sensor of a push along y [N]."""
 
-    It is pushed along y of the base [N].
-    """
-
-    def __init__(self, push=0.0) -> None:
-        self.tip, self.model, self.dynamics = "panda_hand", PANDA, fr.Dynamics(PANDA)
-        self.force, self.share, self.sensor = push, 1.0, True
-        self.state = np.array([HOME, np.zeros(7)])
-        arm = plain(PANDA, mode="admittance", tip=self.tip, output="joint_state")
-        ClosedLoop.__init__(self, arm, self, delay=0.0, period=0.004)
-        self.watch = ArrivalWatch(PANDA, self.tip)
-        self.advance(0.5)
+    def __init__(self) -> None:
+        self.force, self.share, self.sensor = 0.0, 1.0, True
+        self.dynamics, self.state = fr.Dynamics(PANDA), np.array([HOME, np.zeros(7)])
 
     def read(self, now) -> JointState:
-        axes = self.dynamics.link_pose(self.state[0], self.tip)[:3, :3]
+        axes = self.pose[:3, :3]
         wrench = np.append(axes.T @ [0.0, self.force, 0.0], np.zeros(3))
         return JointState(*self.state, None, now, wrench if self.sensor else None)
 
@@ -439,50 +428,60 @@ class Yielding(Hand):
         self.state = [HOME, np.zeros(7)] + self.share * led
 
     @property
-    def place(self):
-        return self.dynamics.link_pose(self.state[0], self.tip)[:3, 3]
+    def pose(self):
+        return self.dynamics.link_pose(self.state[0], "panda_hand")
+
+
+def yielding(push=0.0) -> Watched:
+    """Take over an arm that yields to its sensor."""
+    own = known(PANDA.joint_names) | {"mode": "admittance", "output": "joint_state"}
+    arm, plant = ControlledArm.of(PANDA, own | {"tip": "panda_hand"}), Yielding()
+    plant.force = push
+    loop = ClosedLoop(arm, plant, delay=0.0, period=0.004)
+    loop.advance(0.5)
+    return Watched(loop)
 
 
 def test_hand_that_yields_to_its_sensor_says_to_what_and_goes_back():
-    arm = Yielding(push=20.0)
-    arm.look(1.0)
+    arm = yielding(push=20.0)
+    arm.looks(1, 1.0)
     assert arm.said(5).endswith("it yields to 19.0 N and 0.00 N m on ~/wrench")
-    arm.force = 0.0
-    arm.look(5.0)
+    arm.plant.force = 0.0
+    arm.looks(1, 5.0)
     assert arm.said() == ""
 
 
 def test_gaps_in_the_wrench_do_not_move_where_the_hand_is_held():
-    arm = Yielding()
-    held = arm.place
-    arm.force = 20.0
+    arm = yielding()
+    held = arm.plant.pose[:3, 3]
+    arm.plant.force = 20.0
     for _ in range(10):
-        arm.sensor = True
-        arm.look(0.3)
-        arm.sensor = False
-        arm.look(0.1)
-    assert np.linalg.norm(arm.place - held) > 0.01
-    arm.sensor, arm.force = True, 0.0
-    arm.look(7.0)
-    assert_allclose(arm.place, held, atol=1e-3)
+        arm.plant.sensor = True
+        arm.looks(1, 0.3)
+        arm.plant.sensor = False
+        arm.looks(1, 0.1)
+    assert np.linalg.norm(arm.plant.pose[:3, 3] - held) > 0.01
+    arm.plant.sensor, arm.plant.force = True, 0.0
+    arm.looks(1, 7.0)
+    assert_allclose(arm.plant.pose[:3, 3], held, atol=1e-3)
 
 
 def test_drives_that_do_not_follow_the_virtual_arm_are_named():
-    arm = Yielding()
-    arm.look(1.0)
-    arm.share, arm.force = 0.5, 20.0
-    arm.look(2.0)
+    arm = yielding()
+    arm.looks(1, 1.0)
+    arm.plant.share, arm.plant.force = 0.5, 20.0
+    arm.looks(1, 2.0)
     assert "panda_joint" in arm.said(5)
 
 
 def test_hand_that_a_gap_in_the_states_interrupts_is_compared_with_where_it_was_to_stand():
-    arm = Yielding()
-    arm.look(1.0)
+    arm = yielding()
+    arm.looks(1, 1.0)
     arm.watch.abandon()
     assert arm.said() == "" and not arm.watch.is_abandoned
     arm.watch.abandon()
-    arm.force = 20.0
-    arm.look(1.0)
+    arm.plant.force = 20.0
+    arm.looks(1, 1.0)
     said = "did not arrive: end effector 47.4 mm and 0.0 deg from where it was to stand"
     assert arm.said(5).startswith(said) and arm.watch.is_abandoned
 
@@ -497,4 +496,4 @@ def test_a_spring_that_the_controller_has_softened_is_said_before_what_holds_it(
         assert (left < 0.5) == names_it and bool(said) == names_it
         remedy = "set armature.<joint>, rotor times gear ratio squared (0 of all joints)"
         assert (f"its spring is softened to {left:.2g} here" in said) == names_it
-        assert (remedy in said) == names_it == (remedy in arm.arm.without_margin)
+        assert (remedy in said) == names_it == (remedy in arm.loop.arm.without_margin)

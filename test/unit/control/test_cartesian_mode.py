@@ -9,7 +9,6 @@ from arm_scene import (
     Scene,
     braked,
     configured,
-    gains_for,
     hand_target,
     hold,
     lead,
@@ -41,10 +40,11 @@ ANY_RATE = {f"torque_rate.{joint}": 1e6 for joint in MODEL.joint_names}
 
 def led(ask, duration, parameters=None, **more):
     """Play a scene of an arm without friction, of which every state is answered."""
-    own = parameters_of(MODEL.joint_names) | gains_for("panda", STEP)
-    own |= of_joints("torque_rate.{}", MODEL.joint_names, [1000.0] * 7)
-    own |= {"mode": "cartesian_impedance", "tip": TIP, "gains.delay": 0.0, **(parameters or {})}
-    played = play(Scene("panda", ask, duration, HOME, own, period=STEP, delay=0.0, **more))
+    own = of_joints("torque_rate.{}", MODEL.joint_names, [1000.0] * 7)
+    own |= parameters_of(MODEL.joint_names) | {"gains.period": STEP, "gains.delay": 0.0}
+    own |= {"mode": "cartesian_impedance", "tip": TIP, **(parameters or {})}
+    urdf = robot_file("panda").read_text()
+    played = play(Scene(urdf, ask, duration, HOME, own, period=STEP, delay=0.0, **more))
     silent = np.isnan(played.record.command[:, 0])
     assert (played.record.phase[silent] == Phase.OPEN_LOOP).all(), played.loop.controller.rejection
     return played
@@ -334,10 +334,9 @@ THROUGH = {
 def test_arm_that_is_led_through_singular_postures_does_not_swing(stiffness):
     """With all of D V_d, also along what no joint can do, it ended in a fault."""
     q, way = THROUGH[stiffness]
-    own = parameters_of(load("ur5e").model.joint_names) | gains_for("ur5e", STEP)
-    own |= {"mode": "cartesian_impedance", "tip": "tool0"}
-    own["stiffness"] = [stiffness] * 3 + [30.0] * 3
-    played = play(Scene("ur5e", {STANDS: lead(way)}, 20.3, q, own))
+    own = parameters_of(load("ur5e").model.joint_names) | {"tip": "tool0"}
+    own |= {"mode": "cartesian_impedance", "stiffness": [stiffness] * 3 + [30.0] * 3}
+    played = play(Scene(robot_file("ur5e").read_text(), {STANDS: lead(way)}, 20.3, q, own))
     controller = played.loop.controller
     assert controller.phase is Phase.HOLDING and not controller.hold_reason
     assert played.speed[played.since(STANDS)].max() < 0.8
