@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arm_scene import TIPS, Ask, Played, Scene, hold, load, moved, play, trajectory
+from arm_scene import TIPS, Ask, Played, Scene, hold, lead, load, moved, play, trajectory
 from lies import COARSE, frozen, in_steps, since
 from studies import each_once, few_or_all, study
 
-from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import HOLDS, RUNNING, Phase
 from featherstone_ros.control.settings import Mode
@@ -49,17 +48,6 @@ def to_and_fro(robot: str, motions: Sequence[tuple[float, float]], rest: float) 
         for place in (away(robot, way), load(robot).start):
             asks[at], at = moved(place, duration), at + duration + rest
     return asks
-
-
-def led(robot: str, way: Sequence[float]) -> Ask:
-    """Lead the hand away from where it is [m]."""
-
-    def ask(loop: ClosedLoop) -> None:
-        pose = Dynamics(loop.arm.model).link_pose(loop.plant.q, TIPS[robot])
-        pose[:3, 3] += way
-        loop.controller.set_target(loop.now, pose)
-
-    return ask
 
 
 def by_hand(robot: str) -> dict[str, object]:
@@ -146,7 +134,7 @@ def test_positions_in_coarse_steps_that_freeze_end_in_silence(robot, motion, vel
 )
 def test_positions_that_freeze_while_the_hand_is_led_end_in_silence(robot, velocity, before, way):
     lie = frozen(BEGIN + before, velocity)
-    asks = {BEGIN: led(robot, way)}
+    asks = {BEGIN: lead(way)}
     played = play(scene(robot, asks, before + 2.0, state=lie, parameters=by_hand(robot)))
     require_silence(played, FASTEST[robot])
 
@@ -209,7 +197,7 @@ def test_friction_that_is_not_what_the_controller_knows_freezes_nothing(robot, s
     asks, mode = to_and_fro(robot, ((0.005, 0.5), *MOTIONS), 0.5), {}
     if hand:
         ways = ((0.0, 0.01, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, -0.15), (0.1, 0.0, 0.0))
-        asks = {BEGIN + 1.2 * k: led(robot, way) for k, way in enumerate(ways)}
+        asks = {BEGIN + 1.2 * k: lead(way) for k, way in enumerate(ways)}
         mode = by_hand(robot)
     known = load(robot).arm
     friction = stiction * known.drives.coulomb

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arm_scene import Scene, load, play
+from arm_scene import Scene, lead, load, play
 from studies import study
 
-from featherstone_ros import Dynamics
 from featherstone_ros.control.phases import RUNNING
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 
@@ -35,9 +34,7 @@ def test_an_arm_that_a_far_target_pulls_is_not_accused(robot, seed):
 
     def far_away(loop: ClosedLoop) -> None:
         way = random.normal(size=3)
-        target = Dynamics(model).link_pose(loop.controller.snapshot().q, TIPS[robot])
-        target[:3, 3] += random.choice([0.5, 1.0, 3.0]) / np.linalg.norm(way) * way
-        loop.controller.set_target(loop.now, target)
+        lead(random.choice([0.5, 1.0, 3.0]) / np.linalg.norm(way) * way)(loop)
 
     mode = {"mode": "cartesian_impedance", "tip": TIPS[robot]}
     played = play(Scene(robot, {0.3: far_away}, 2.3, start, mode))
