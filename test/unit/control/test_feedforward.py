@@ -567,6 +567,19 @@ def test_a_stop_before_a_limit_stays_within_the_range(stop):
     assert (asked >= asked[0] - 1e-3).all()  # it does not swing back either
 
 
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_stop_after_a_pause_begins_within_the_range(side):
+    """Where the last command would have led beyond it."""
+    bench, limit = Bench().start(), side * control_arm.space().upper
+    fast = Point(2.0, limit - 0.03 * side, np.full(2, 0.5 * side), np.zeros(2))
+    bench.controller.set_trajectory(bench.now, NAMES, [fast, Point(2.2, limit, np.zeros(2))])
+    bench.run(2.0)
+    bench.pass_time(0.1)
+    bench.run(0.1, states=False)
+    assert bench.controller.phase is Phase.OPEN_LOOP
+    assert_allclose(bench.compiled.desired[0], limit)
+
+
 # Settings that ask for more than there is
 
 
