@@ -431,7 +431,8 @@ def test_joint_without_a_stop_goes_on(inside, kind, stops):
 
 # State, steps and batches ------------------------------------------------------------------------
 
-EVERYTHING = {"damping": 0.2, "friction": 0.3, "armature": 0.1, **STOPS}
+GEARS = {"load": 0.2, "thinning": 0.4}
+EVERYTHING = {"damping": 0.2, "friction": 0.3, "armature": 0.1, **STOPS, **GEARS}
 
 
 def states(simulator):
