@@ -398,12 +398,14 @@ def test_no_step_is_followed_faster_than_drives_move(steps_at, by):
     arm = fr.Model.from_file(robot_file("ur5e"))
     goal = np.array([0.0, -1.2, 1.4, -1.7, -1.5, 0.3])
     twin = make(arm, initial_positions=goal)
-    speeds = [goal * 0.0]
+    speeds, beyond = [goal * 0.0], []
     for k in range(700):
         goal = goal + by * (k in steps_at)
         follow(twin, goal, (), now=0.0)
         twin.advance(0.0)
         speeds.append(twin.qd)
+        beyond.append(twin.q - goal)
+    assert np.max(beyond) < 0.01  # each brakes in time
     assert (np.abs(speeds) <= 1.0001 * arm.velocity_limit).all()
     assert (np.abs(np.diff(speeds, axis=0)) <= 1.0001e-3 * arm.velocity_limit / FULL_SPEED).all()
     np.testing.assert_allclose(twin.q, goal, atol=0.02)
