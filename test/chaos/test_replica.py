@@ -31,8 +31,9 @@ BY_TURNS = False, True, True, False  # faults come in pairs: of states, of comma
     ("kind", "by_hand"),
     few_or_all(list(zip(KINDS, cycle(BY_TURNS), strict=False)), product(KINDS, [False, True])),
 )
-def test_arm_stays_within_the_bounds(kind, by_hand):
-    outcome = outcome_of(list(KINDS).index(kind), by_hand)
+@pytest.mark.parametrize("who", [["panda"], study(["ur5e"]), study(["ur5e", Mode.ADMITTANCE])])
+def test_arm_stays_within_the_bounds(kind, by_hand, who):
+    outcome = replica.replica_of(*who).judge(list(KINDS).index(kind), by_hand)
     assert outcome.episode.fault.kind == kind
     assert outcome.figures.faults == []
 
