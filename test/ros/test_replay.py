@@ -56,6 +56,7 @@ def write_motion(rig: Rig, *way: tuple[float, float], file: str = "swing.yaml") 
 
 
 def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
+    assert rig.ros.set_parameters(rig.control, {"mode": "computed_torque"})[0].successful
     write_motion(rig, *SLOW)
     process = replay(rig, "swing.yaml", "--loop")
     rig.wait_for_motion()
