@@ -51,7 +51,7 @@ AFLOAT = SOUND.replace(
 
 
 @pytest.mark.parametrize(
-    ("node", "chosen"), zip(NODES, [{"base": "floating"}, {"joints": ["rail"]}], strict=True)
+    ("node", "chosen"), list(zip(NODES, [{"base": "floating"}, {"joints": ["rail"]}], strict=True))
 )
 def test_nothing_is_said_of_a_robot_that_floats_and_is_used_as_it_can_be(ros, node, chosen):
     process = ros.start(f"featherstone_ros.{node}", {"robot_description": AFLOAT, **chosen})
