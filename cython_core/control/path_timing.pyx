@@ -4,6 +4,7 @@ A row of the limits is of three neighbouring nodes: all that is done to it is do
 and the system of a step has five diagonals.
 """
 
+import numpy as np
 from libc.math cimport INFINITY, fabs, sqrt
 
 cdef double SHARE = 0.95  # of the way to where a limit, or a squared speed of 0, is met
@@ -230,9 +231,8 @@ cdef bint solve(
 
 
 def find(double[:, :, ::1] linear, double[:, :, ::1] roots, double[:, ::1] high,
-         double[:, ::1] rate, double[::1] grid, double[::1] x, double[:, :, ::1] of_rows,
-         double[:, ::1] mean, double[:, ::1] hessian, double[:, ::1] vectors,
-         int max_steps, double gap, double within):
+         double[:, ::1] rate, double[::1] grid, double[::1] x, int max_steps, double gap,
+         double within):
     """Find the fastest timing of N + 1 nodes within M limits of each; return whether it is found.
 
     Args:
@@ -242,23 +242,17 @@ def find(double[:, :, ::1] linear, double[:, :, ::1] roots, double[:, ::1] high,
         rate: (N + 1, M) of the mean time of the intervals beside the node, which high grows by.
         grid: (N + 1,) lengths of the path, N at least 3.
         x: (N + 1,) squared speeds to begin from, 0 at both ends; the timing afterwards.
-        of_rows: (N + 1, M, 8) memory.
-        mean: (N + 1, 4) memory.
-        hessian: (N + 1, 3) memory.
-        vectors: (2, N + 1) memory.
         max_steps: Steps at most.
         gap: Share of the duration that may be left to be found.
         within: By which a row may be beyond.
     """
     cdef Py_ssize_t count = len(x), width = high.shape[1]
-    if (linear.shape[0] != count or linear.shape[1] != width or linear.shape[2] != 3
-            or roots.shape[0] != count or roots.shape[1] != width or roots.shape[2] != 3
-            or high.shape[0] != count or rate.shape[0] != count or rate.shape[1] != width
-            or len(grid) != count or count < 4 or of_rows.shape[0] != count
-            or of_rows.shape[1] != width or of_rows.shape[2] != 8 or mean.shape[0] != count
-            or mean.shape[1] != 4 or hessian.shape[0] != count or hessian.shape[1] != 3
-            or vectors.shape[0] != 2 or vectors.shape[1] != count):
-        raise ValueError("the arrays' shapes do not agree")
+    cdef double[:, :, ::1] of_rows = np.empty((count, width, 8))
+    cdef double[:, ::1] mean = np.empty((count, 4)), hessian = np.empty((count, 3))
+    cdef double[:, ::1] vectors = np.empty((2, count))
+    shapes = [*map(np.shape, [linear, roots, high, rate, grid])]
+    if count < 4 or shapes != [(count, width, 3)] * 2 + [(count, width)] * 2 + [(count,)]:
+        raise ValueError(f"the arrays' shapes do not agree: {shapes}")
     with nogil:
         found = solve(linear, roots, high, rate, grid, x, <Row *> &of_rows[0, 0, 0], mean, hessian,
                       vectors[0], vectors[1], max_steps, gap, within)

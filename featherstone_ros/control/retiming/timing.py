@@ -64,12 +64,10 @@ def fastest(
     speeds; x: (N + 1,) those to begin from.
     """
     rows = _rows(grid, max_squares, bounds)
-    count, width = rows[2].shape
-    memory = [np.empty(shape) for shape in ((count, width, 8), (count, 4), (count, 3), (2, count))]
     for slower in SLOWER:
         found = np.clip(x / slower**2, SLOWEST, 0.9 * max_squares)
         found[[0, -1]] = 0.0
-        if find(*rows, grid, found, *memory, STEPS, GAP, WITHIN):
+        if find(*rows, grid, found, STEPS, GAP, WITHIN):
             return found
     return None
 
