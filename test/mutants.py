@@ -109,6 +109,11 @@ EQUIVALENT = {
         "return 0.0 if low <= 0.0 <= high else low if low >= 0.0 else high": "0 is found before",
     },
     "cython_core/observer/shadow_cycle.pxi": {"request.answer = 0": "whoever asks has put 0 there"},
+    "featherstone_ros/control/motion.py": {
+        "between = [t for t in [*self.corners, *self._compiled.correction] if begin <= t < end]": (
+            "both ends are corners anyway, each once"
+        ),
+    },
     "featherstone_ros/control/retiming/path.py": {
         "at = np.flatnonzero((curved[:-1] > 0) | (curved[1:] >= 0))": "corner 0 is of no curve",
     },
@@ -131,6 +136,9 @@ EQUIVALENT = {
     },
     "featherstone_ros/identification/payload.py": {
         "if free[0] <= CERTAIN * free_deviation:": EITHER,
+    },
+    "featherstone_ros/model/primitives.py": {
+        "if not abs(volume) >= 1e-12 * np.abs(volumes).sum():": EITHER,
     },
     "featherstone_ros/model/rules.py": {"if least <= -ROUNDING * trace:": EITHER},
 }

@@ -451,15 +451,16 @@ def test_a_lead_in_and_a_blend_stay_within_the_range_of_the_joints():
         assert np.abs(q).max() < 1.0 + 0.02
 
 
-def test_correction_leads_in_without_a_jump_and_is_slow():
+@pytest.mark.parametrize("joint", [0, 2])
+def test_correction_leads_in_without_a_jump_and_is_slow(joint):
     position, moving = np.random.default_rng(4).normal(size=(2, 3))
-    space = free_space(np.array([1.0, 1.0, np.inf]))
+    space = free_space(np.array([1.0, np.inf, 1.0]))
     hold = Trajectory(space.names, [Point(0.0, position)], space)
-    before = replace(rest(position + np.array([0.2, 0.0, 0.0])), effort=moving)
+    before = replace(rest(position + 0.2 * np.eye(3)[joint]), effort=moving)
     motion = hold.motion(5.0, before, 0.1)
     assert_allclose(motion.state(5.0).rows(), before.rows(), atol=1e-12)
     assert motion.end == pytest.approx(5.0 + 1.875 * 0.2 / 0.25)
-    speeds = np.abs(motion.sample(np.linspace(5.0, motion.end, 201))[1, :, 0])
+    speeds = np.abs(motion.sample(np.linspace(5.0, motion.end, 201))[1, :, joint])
     assert speeds.max() == pytest.approx(0.25, rel=1e-3)
     assert_allclose(motion.state(motion.end).rows(), [position, *np.zeros((3, 3))], atol=1e-12)
 
