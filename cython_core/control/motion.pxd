@@ -59,7 +59,6 @@ cdef struct Motion:
     double* look             # (4, n) scratch
     const double* zero       # (4, n)
     double end               # from then on the motion stands still; inf: it never does
-    bint has_effort
 
 cdef extern from *:
     """
@@ -373,7 +372,7 @@ cdef inline void hold_at(Motion* m, double time, const double* position) noexcep
     memset(m.base, 0, 6 * m.n * sizeof(double))
     memset(m.base_effort, 0, 2 * m.n * sizeof(double))
     memcpy(m.base, position, m.n * sizeof(double))
-    m.base_start, m.path, m.correction_end, m.end, m.has_effort = time, NULL, -INFINITY, time, False
+    m.base_start, m.path, m.correction_end, m.end = time, NULL, -INFINITY, time
 
 
 cdef inline void extrapolate(Motion* m, double time, const double* state) noexcept nogil:
@@ -385,7 +384,6 @@ cdef inline void extrapolate(Motion* m, double time, const double* state) noexce
         m.base[i], m.base[n + i], m.base[2 * n + i] = state[i], state[n + i], state[2 * n + i] / 2.0
         m.base_effort[i] = state[3 * n + i]
     m.base_start, m.path, m.end, m.correction_end = time, NULL, INFINITY, -INFINITY
-    m.has_effort = any_nonzero(state + 3 * n, n)
 
 
 cdef inline bint leads_to_rest(const Motion* m, double time) noexcept nogil:
@@ -564,7 +562,6 @@ cdef inline void begin_correction(Motion* m, double time, const double* offset) 
     line(m.n, offset + 3 * m.n, m.zero, longest, m.correction_effort)
     m.correction_start, m.correction_end = time, time + longest
     m.end = max(m.end, m.correction_end)
-    m.has_effort = m.has_effort or any_nonzero(offset + 3 * m.n, m.n)
 
 
 cdef inline void stop_from(Motion* m, double time, const double* state, double duration,
@@ -903,7 +900,6 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
             extend_back(m, time, path, wait)
     m.path, m.path_start, m.piece = path, start, 0
     m.end = max(start + path.times[path.pieces - 1], time)
-    m.has_effort = path.effort != NULL or any_nonzero(m.base_effort, 2 * n)
     sample_without_correction(m, time, time, offset)
     for i in range(4 * n):
         m.before[i] -= offset[i]

@@ -150,17 +150,11 @@ cdef inline bint declare_fault(Controller* c, double now, const Reason* reason) 
 
 cdef inline void rest_off_path(Task* task, Governor* governor, StuckJoints* stuck,
                                const Controller* c, bint follows_positions) noexcept nogil:
-    """Come to rest from the present state, which need not be on the path.
-
-    A trajectory's own effort has probably led the arm off it, so it ends without a transfer.
-    """
-    cdef bint had_effort = task.motion.has_effort
+    """Come to rest from the present state, which need not be on the path."""
     if follows_positions:
         hold_from(task, governor, stuck, c, c.positions.q, c.zero)
     else:
         hold_from(task, governor, stuck, c, c.observer.q, c.observer.qd)
-    if had_effort:
-        begin_transfer(governor, 0.0)
 
 
 cdef inline bint abandon(Controller* c, double now, const Reason* reason) noexcept nogil:
@@ -386,8 +380,6 @@ cdef inline void hold_as_asked(Controller* c) noexcept nogil:
         c.watch.in_a_row = 0
         begin_tracking(c)
         return
-    if c.task.motion.has_effort:
-        begin_transfer(&c.sent.governor, c.arm.settings.blend_time)
     stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
 
 
