@@ -116,6 +116,7 @@ EQUIVALENT = {
     },
     "featherstone_ros/control/retiming/path.py": {
         "at = np.flatnonzero((curved[:-1] > 0) | (curved[1:] >= 0))": "corner 0 is of no curve",
+        "halved = (off.max(axis=(1, 2)) >= CLOSE) & (length > CLOSE)": EITHER,
     },
     "featherstone_ros/control/retiming/retime.py": {
         "if over_all <= 1.0 + ENOUGH and gain < ENOUGH:": EITHER,
@@ -123,6 +124,7 @@ EQUIVALENT = {
     "featherstone_ros/control/streams.py": {"if not SHORTEST < since <= LONGEST:": EITHER},
     "featherstone_ros/identification/base_parameters.py": {
         "scale[scale <= NEGLIGIBLE * scale.max(initial=0.0)] = np.inf": EITHER,
+        "K[np.abs(K) <= NEGLIGIBLE * max(np.abs(K).max(initial=0.0), 1.0)] = 0.0": EITHER,
     },
     "featherstone_ros/identification/explanation.py": {
         "lost = np.where(after.rms >= least, before.r2 - after.r2, 0.0)": EITHER,
@@ -139,6 +141,9 @@ EQUIVALENT = {
     },
     "featherstone_ros/model/primitives.py": {
         "if not abs(volume) >= 1e-12 * np.abs(volumes).sum():": EITHER,
+    },
+    "featherstone_ros/model/robot_description.py": {
+        "x = np.array([1.0, 0.0, 0.0] if abs(normal[0]) <= UPRIGHT else [0.0, 1.0, 0.0])": EITHER,
     },
     "featherstone_ros/model/rules.py": {"if least <= -ROUNDING * trace:": EITHER},
 }

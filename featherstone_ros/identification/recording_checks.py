@@ -166,7 +166,8 @@ def _clipped(recordings: Sequence[Recording]) -> NDArray[np.bool_]:
 
 def _stays_at_top(values: Floats, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
     top = values.max()
-    flat = (values > top - EQUAL_EFFORT * abs(top)) & moves
+    at_top = values > top - EQUAL_EFFORT * abs(top)
+    flat = at_top & moves
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flat.view(np.int8), [0]])))
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
         before, after = max(begin - (end - begin), 0), min(2 * end - begin, len(values)) - 1
@@ -174,7 +175,7 @@ def _stays_at_top(values: Floats, moves: NDArray[np.bool_]) -> NDArray[np.bool_]
             flat[begin:end] = False  # a maximum as smooth as any
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flat.view(np.int8), [0]])))
     longest = (edges[1::2] - edges[::2]).max(initial=0)
-    below = values[values <= top - EQUAL_EFFORT * abs(top)].max(initial=-np.inf)
+    below = values[~at_top].max(initial=-np.inf)
     piled_up = flat.sum() > PILED_UP * (values == below).sum()
     return flat if top > 0 and longest >= CLIPPED and piled_up else np.zeros_like(flat)
 
