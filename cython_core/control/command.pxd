@@ -2,7 +2,7 @@
 # the governor.
 
 from libc.math cimport NAN, expm1, fabs, fmin
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from control.arm cimport (Arm, combine, drives_end_effector, gravity, leads_end_effector,
                           moves_virtual_arm, pass_time)
@@ -35,9 +35,11 @@ from smooth_friction cimport after_motion, dry_torque, presliding
 cdef extern from *:
     """
     #define SPARSE (0.0125)
+    #define AT_ONCE (0.0005)
     """
     const double SPARSE            # [s] between states that are too far apart for the gains, or
                                    # commands for the acceleration of an instant: 80 Hz
+    const double AT_ONCE           # [s] between commands for states that came together
 
 
 cdef inline void keep_within_limits(const Observer* o, double slack,
@@ -166,12 +168,24 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     return &c.sent.speed
 
 
+cdef inline void note_interval(Command* sent, double interval) noexcept nogil:
+    """Note the time between the last two commands [s]. What comes in bursts counts as one."""
+    sent.interval = interval
+    if interval > AT_ONCE:
+        memmove(sent.steps + 1, sent.steps, sizeof(sent.steps) - sizeof(double))
+        sent.steps[0] = interval
+
+
 cdef inline double longest_step(const Controller* c) noexcept nogil:
-    """How much time one command may make up for where drives follow positions [s]. In a slow loop
-    a gap makes no command late that comes as soon as the last two.
+    """How much time one command may make up for where drives follow positions [s]: twice what two
+    of those before it took. So a gap is no usual step: after it, another one would end in a step of
+    the position.
     """
-    return max(max(2.0 * usual_step(c), LONGEST_STEP),
-               min(c.sent.intervals[0], c.sent.intervals[1]))
+    cdef double longest = 0.0, second = 0.0
+    for step in c.sent.steps:
+        second = max(second, min(longest, step))
+        longest = max(longest, step)
+    return max(2.0 * second, LONGEST_STEP)
 
 
 cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,
@@ -217,8 +231,7 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and sent.has_begun else 1.0
     for i in range(c.n):
         sent.acting[i] += share * (sent.governor.command[i] - sent.acting[i])
-    sent.intervals[1] = sent.intervals[0]
-    sent.intervals[0] = now - sent.at if sent.has_begun else 0.0
+    note_interval(sent, now - sent.at if sent.has_begun else 0.0)
     sent.at, sent.has_begun = now, True
     sent.count += 1
     return True
@@ -287,7 +300,7 @@ cdef inline void lead_joints(Task* task, const Controller* c, double time,
         memcpy(task.desired, c.observer.q, 2 * c.n * sizeof(double))
         memset(task.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
-        sample_held(task, &c.arm.limits, time, min(dt, c.sent.intervals[0]), dt)
+        sample_held(task, &c.arm.limits, time, min(dt, c.sent.interval), dt)
         keep_within_limits(&c.observer, slack, task.desired)
 
 

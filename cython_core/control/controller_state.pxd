@@ -132,7 +132,8 @@ cdef struct Command:         # what the drives are told
     bint has_begun           # there has been a command since the controller was activated
     bint leaves_end_effector # the transfer from the torque that led the end effector still goes on
     double at                # steady time of the last command
-    double[2] intervals      # time from one command to the next: the last [s], and before
+    double interval          # time from the command before to the last [s]
+    double[16] steps         # such times, the last first, of commands that did not come at once
     long long count
 
 cdef struct Controller:

@@ -74,6 +74,7 @@ def summary(phase: Phase, reason: str, found: Mapping[str, object]) -> tuple[Dia
         return DiagnosticLevel.ERROR, f"{reason}: {phase_text(phase)}"
     told = [(PROBLEMS[name], what) for name, what in found.items() if what]
     told = [(problem, what) for problem, what in told if phase in problem.phases]
+    reason = reason or "see the log"
     texts = [problem.text.format(what=what, reason=reason) for problem, what in told]
     if phase is Phase.WAITING:
         return DiagnosticLevel.WARN, "; ".join(["waiting for joint states", *texts])

@@ -16,6 +16,7 @@ from featherstone_ros.model.drive_units import (
     in_proportion,
 )
 
+ENOUGH = 25  # states that say anything: of a few, the commands may change faster than they act
 LOADED = 0.1  # of its effort limit: with less, friction may be what is measured behind a gear
 
 
@@ -40,7 +41,7 @@ class EffortWatch:
         What was told stays until torque is measured: an arm that carries little tells nothing.
         ``echo``: (3, n) sums so far of squared commands, of squared efforts, of their products.
         """
-        if states == self._states:
+        if states - self._states < ENOUGH:
             return dict(self._told)
         since, self._sums = echo - self._sums, echo
         count, self._states = states - self._states, states

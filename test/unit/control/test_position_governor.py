@@ -159,6 +159,13 @@ def protective_stop(arm: DrivenArm) -> None:
     arm.plant.blocked = False
 
 
+def stalls(arm: DrivenArm) -> None:
+    """The process stands still, and soon again; the arm moves on."""
+    for _ in range(3):
+        arm.now += 0.05
+        arm.run(0.04)
+
+
 def fault(arm: DrivenArm) -> None:
     for _ in range(3):
         arm.plant.simulator.set_state(arm.plant.q + 0.35, ZERO)
@@ -188,7 +195,7 @@ TRANSITIONS = {
     "sensor stops": lambda arm: arm.run(0.3, sensor=False),
     "another motion": lambda arm: arm.move(-WAY, 0.9),
     **{made.__name__: made for made in (restart, leave_blind, other_mode, float_and_back)},
-    **{made.__name__: made for made in (contact, protective_stop, fault, set_points)},
+    **{made.__name__: made for made in (contact, protective_stop, stalls, fault, set_points)},
 }
 
 
@@ -265,6 +272,15 @@ def test_one_state_is_enough_where_its_owner_repeats_it_while_time_stands(passed
     assert (answer is not None) is (passed == 0.0)
     if passed == 0.0:
         assert_array_equal(controller.position_command, [HOME, ZERO])
+
+
+def test_states_without_stamps_that_come_in_bursts_hold_no_motion_up():
+    arm = DrivenArm().run(0.1)
+    arm.plant.measure = lambda state: state._replace(stamp=0.0)
+    arm.move()
+    for k in range(1200):
+        arm.step(arm.now + (1e-4 if k % 20 else 0.02 - 19e-4))
+    assert_allclose(arm.controller.position_command[0], HOME + WAY, atol=1e-6)
 
 
 def test_after_silence_the_commands_go_on_from_where_the_arm_is():

@@ -94,6 +94,12 @@ def test_every_finding_is_told_where_it_counts(phase, finding, value, level, lin
         assert said == summary(phase, WHY, {})
 
 
+def test_a_motion_whose_end_has_another_reason_by_now_sends_to_the_log():
+    """An arm that was not taken over after a silence, and then was, has no reason left."""
+    said = summary(Phase.HOLDING, "", {"is_abandoned": True})
+    assert said == (WARN, "the last motion was abandoned: see the log")
+
+
 def test_all_findings_are_known_and_told_together():
     everything = {finding: value for finding, value, *_ in PROBLEMS}
     names = diagnostics.PROBLEMS.keys()
@@ -274,6 +280,16 @@ def test_an_effort_in_another_unit_is_named_until_torque_is_measured():
     assert watch.update(first, count) == said  # nothing new
     second, more = echo(command, command + noise)
     assert watch.update(first + second, count + more) == {}
+
+
+def test_an_effort_that_has_not_followed_its_command_yet_is_no_other_unit():
+    """A change of phase is reported at once: since the last report there may be a single state."""
+    watch = EffortWatch(UNITS, LIMIT)
+    command = 0.4 * LIMIT * np.ones((500, 1))
+    late, one = echo(command[:1], 0.4 * command[:1])
+    assert watch.update(late, one) == {}
+    rest, more = echo(command, command)
+    assert watch.update(late + rest, one + more) == {}
 
 
 def test_an_effort_that_carries_little_or_follows_no_command_says_nothing():
