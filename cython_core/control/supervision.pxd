@@ -49,7 +49,8 @@ cdef inline void watch_oscillation(Supervision* s, const Observer* o, const doub
                                    double dt, Findings* findings) noexcept nogil:
     """Whether a joint oscillates at speed without being asked to, and further than the steps of an
     encoder from which its velocity is estimated. It does not where its desired motion alone swings.
-    desired: (2, n) position, velocity.
+    desired: (2, n) position, velocity; of drives that follow positions what they were told, which
+    catches up after a stall.
     """
     cdef const double* seen = seen_state(o)
     for i in range(o.n):
@@ -125,6 +126,7 @@ cdef inline Reason find_worst(Supervision* s, const Controller* c, double dt) no
     """Go through all conditions."""
     cdef bint follows = c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE
     cdef const double* own = c.zero
+    cdef const double* asked = c.positions.q if c.positions.used else c.task.desired
     cdef Findings findings
     findings.machine, findings.worst = &c.machine, because(NO_CAUSE, -1, 0.0, 0.0)
     if is_tracking(&c.machine):
@@ -133,7 +135,7 @@ cdef inline Reason find_worst(Supervision* s, const Controller* c, double dt) no
         watch_states(c, &findings)
         if not drives_end_effector(&c.arm):
             watch_path(&c.observer, c.task.desired, c.arm.settings.path_tolerance, own, &findings)
-        watch_oscillation(s, &c.observer, c.task.desired, dt, &findings)
+        watch_oscillation(s, &c.observer, asked, dt, &findings)
         if leads_end_effector(&c.arm):
             watch_contact(s, &c.task.cartesian.law, dt, &findings)
     watch_speed(s, &c.observer, c.task.desired + c.n if follows else c.zero, dt, &findings)

@@ -274,6 +274,18 @@ def test_one_state_is_enough_where_its_owner_repeats_it_while_time_stands(passed
         assert_array_equal(controller.position_command, [HOME, ZERO])
 
 
+@pytest.mark.parametrize(("lasts", "between"), [(0.03, 0.2), (0.05, 0.1)])
+def test_drives_that_stand_while_the_process_does_are_no_oscillation(lasts, between):
+    """And catch up afterwards, as they are told."""
+    arm = DrivenArm().run(0.2)
+    arm.move(WAY, 1.2)
+    arm.run(0.4)
+    for _ in range(3):
+        arm.now += lasts
+        arm.run(between)
+        assert arm.phase is Phase.TRAJECTORY
+
+
 def test_states_without_stamps_that_come_in_bursts_hold_no_motion_up():
     arm = DrivenArm().run(0.1)
     arm.plant.measure = lambda state: state._replace(stamp=0.0)
