@@ -7,8 +7,8 @@ from libc.math cimport fabs
 
 from control.arm cimport Arm, is_same, suffices
 from control.controller_state cimport Controller, answers_states, is_open_loop, is_tracking
-from control.events cimport (GRANTED, GRAVITY_IN_USE, NO_TIP, TOO_LITTLE_EFFORT, Reason, Refusal,
-                             because)
+from control.events cimport (GRANTED, GRAVITY_IN_USE, NO_TIP, TIMEOUT_TOO_SHORT, TOO_LITTLE_EFFORT,
+                             Reason, Refusal, because)
 from control.impedance_state cimport ImpedanceChange
 from control.laws cimport law
 from control.phases cimport FLOATING
@@ -90,6 +90,10 @@ cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) 
     cdef Refusal refusal = conflict(c, settings)
     if refusal != GRANTED or not (answers_states(&c.machine) or is_open_loop(&c.machine)):
         return refusal                                          # the first command's check follows
+    if settings.state_timeout < c.arm.settings.state_timeout and (
+            settings.state_timeout <= c.clock.interval):        # each state would be a gap
+        check.detail = because(TIMEOUT_TOO_SHORT, -1, settings.state_timeout, c.clock.interval)
+        return TIMEOUT_TOO_SHORT
     stopping_effort(c.arm.settings.stop_time, &c.arm.joints, present, c.observer.q, acceleration,
                     before)
     stopping_effort(settings.stop_time, joints, present if check.model == NULL else check.model,

@@ -339,8 +339,8 @@ class TorqueController:
 
         Raises:
             ValueError: ``hardware_adds_gravity`` differs while commands go out, the effort limits
-                would not let the arm be held and braked, or the time is not finite. Nothing has
-                changed.
+                would not let the arm be held and braked, ``state_timeout`` is shorter than the
+                joint states are apart, or the time is not finite. Nothing has changed.
         """
         rates = None if space is None else space.rates
         request = _control.ConfigureRequest(settings, rates)

@@ -615,6 +615,17 @@ def test_settings_that_ask_for_more_effort_than_there_is_are_not_taken_in_motion
         bench.configure(**{name: values})
 
 
+def test_a_timeout_that_makes_each_state_a_gap_is_not_taken():
+    """A stop that begins anew with each of them never ends."""
+    bench = Bench().start()
+    bench.move(bench.arm.q + 0.8)
+    bench.run(0.4)
+    with pytest.raises(ValueError, match=r"state_timeout is 0\.001 s, expected more"):
+        bench.configure(state_timeout=PERIOD)
+    bench.configure(state_timeout=2.5 * PERIOD)
+    assert bench.run(0.1).controller.phase is Phase.TRAJECTORY
+
+
 # Random sequences of whatever may happen to the controller.
 
 
