@@ -1,5 +1,6 @@
 """What a newcomer gets wrong is said in the log, with what was seen and what was expected."""
 
+import json
 from collections.abc import Iterable
 
 import numpy as np
@@ -55,3 +56,9 @@ def test_mistakes_are_told_with_what_was_expected(ros):
         assert "[WARN]" in line and "joint_states: " in line and "expected" in line
     status = told(JOINTS, START, "nobody listens to /feedforward_controller/commands")
     assert status_values(status)["following"] == "hold"
+    still = {"joint_names": JOINTS, "points": [{"positions": START, "time_from_start": 1.0}]}
+    (ros.folder / "still.yaml").write_text(json.dumps(still))
+    replay = ros.tool("replay", "still.yaml")
+    unheard = "no commands, waiting for joint states; nobody listens to /feedforward_controller"
+    assert ros.status(unheard).level == DiagnosticStatus.ERROR
+    replay.wait_for_output("waiting for feedforward_controller: no listener to its commands yet")
