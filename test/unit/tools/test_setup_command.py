@@ -32,7 +32,13 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.tools import cli, progress_bar, trajectory_files
 from featherstone_ros.tools.proposal import EASY, gravity_load, propose, start_posture, tool_link
-from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
+from featherstone_ros.tools.setup.files import (
+    _friction_error,
+    _key,
+    _number,
+    parameter_file,
+    paths,
+)
 from featherstone_ros.tools.setup.report import _near, summary
 from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
 
@@ -217,6 +223,16 @@ def test_the_file_has_the_gains_that_drive_and_what_wrong_friction_leaves_at_eac
     ):
         (line,) = (line for line in text.splitlines() if line.strip().startswith(f"{joint}: {{p"))
         assert f", {300.0 * c / p:.2g} mrad" in line
+
+
+@pytest.mark.parametrize(
+    ("friction", "p", "said"),
+    [(0.0, 20.0, "50 mrad per N m"), (0.0, 0.09, "11 rad per N m"), (10.0, 4.1, "0.73 rad")],
+)
+def test_an_error_is_told_in_whole_units_where_it_is_large(panda, friction, p, said):
+    model = replace(panda.model, friction=np.full(panda.model.n, friction))
+    gains = ChosenGains(np.full(model.n, p), panda.gains.d, {})
+    assert _friction_error(replace(panda, model=model, gains=gains), 0) == said
 
 
 def test_the_file_has_the_damping_and_its_reason(panda, tmp_path):
