@@ -12,6 +12,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -20,8 +22,10 @@ import numpy as np
 import rclpy
 import viser
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from viser import uplot
 
@@ -160,12 +164,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=8080, help="its port")
     args = parser.parse_args(argv)
     text = read_description(robot_file(args.robot))
+    stopping = threading.Event()  # to interrupt rclpy makes errors of it
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
     server = viser.ViserServer(args.host, args.port, "featherstone_ros")
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
-        rclpy.spin(BrowserView(server, text, args.shadow, args.controller))
-    except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
-        pass
+        executor = SingleThreadedExecutor()
+        executor.add_node(BrowserView(server, text, args.shadow, args.controller))
+        while not stopping.is_set():
+            executor.spin_once()
     finally:
         server.stop()
         rclpy.try_shutdown()

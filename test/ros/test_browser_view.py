@@ -1,8 +1,11 @@
 """The example that shows an arm in a browser: its page has what came, and it bears all that."""
 
+import signal
 import socket
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from urllib.request import urlopen
 
 import pytest
@@ -11,6 +14,7 @@ from support import Ros  # skips this module where ROS is missing
 # isort: split
 import rclpy
 from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
@@ -47,11 +51,14 @@ def test_the_page_is_served_while_the_arm_moves(ros: Ros) -> None:
         assert b"<html" in page.read()
 
 
-def test_nothing_is_shown_that_has_not_come(ros: Ros, monkeypatch: pytest.MonkeyPatch) -> None:
-    viser = pytest.importorskip("viser", reason="viser is not installed: pip install viser")
+@pytest.fixture
+def browser_view(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    pytest.importorskip("viser", reason="viser is not installed: pip install viser")
     monkeypatch.syspath_prepend(EXAMPLE.parent)
-    import browser_view
+    return import_module("browser_view")
 
+
+def test_nothing_is_shown_that_has_not_come(ros: Ros, browser_view: ModuleType) -> None:
     def shown() -> str:
         view._draw()
         arms = view._arm, view._ahead
@@ -60,7 +67,7 @@ def test_nothing_is_shown_that_has_not_come(ros: Ros, monkeypatch: pytest.Monkey
     joints = JointState(name=NAMES, position=[0.3] * 7)
     push = WrenchStamped()
     push.wrench.force.x = 2.0
-    server = viser.ViserServer("127.0.0.1", 0, verbose=False)
+    server = browser_view.viser.ViserServer("127.0.0.1", 0, verbose=False)
     rclpy.init(domain_id=ros.domain, signal_handler_options=SignalHandlerOptions.NO)
     try:
         text = robot_file("panda").read_text()
@@ -77,3 +84,22 @@ def test_nothing_is_shown_that_has_not_come(ros: Ros, monkeypatch: pytest.Monkey
     finally:
         rclpy.try_shutdown()
         server.stop()
+
+
+def test_ctrl_c_interrupts_nothing(
+    ros: Ros, browser_view: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def draw(_: Node) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise RuntimeError("in the midst of something") from None
+
+    monkeypatch.setattr(browser_view.BrowserView, "_draw", draw)
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        browser_view.main(["panda", "--port", "0"])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
