@@ -348,6 +348,24 @@ def test_the_tool_is_found_by_its_name_and_of_two_hands_left_open():
     assert tool_link(Model.from_file(example_robot("baxter"))) == ""
 
 
+@pytest.mark.parametrize("others", [("wheel",), ("shoulder", "wrist", "claw")])
+def test_joints_of_wheels_or_of_another_arm_are_named_with_how_to_lock_them(others, set_up):
+    pairs = {"lift": ("base", "arm"), "elbow": ("arm", "hand"), "thumb": ("hand", "tip")}
+    pairs |= dict(zip(others, pairwise(("base", "link1", "link2", "link3")), strict=False))
+    parts = [urdf_text.link(child) for _, child in pairs.values()]
+    parts += [
+        urdf_text.joint(name, *pair, axis="0 1 0", inside=LIMITED.format(90))
+        for name, pair in pairs.items()
+    ]
+    text = urdf_text.robot(urdf_text.link("base"), *parts)
+    said, _ = set_up(text)
+    lock = "--joints lift elbow thumb"
+    named = f"to tip, but commanded, too: {', '.join(others)}. To lock them: {lock} "
+    assert named in said
+    said, _ = set_up(text, *lock.split(), "--force")
+    assert "commanded, too" not in said
+
+
 def test_the_file_says_where_its_end_effector_is_softer_and_what_helps():
     proposal = propose(example_robot("xarm7"))
     assert proposal.tip == "link_eef"
