@@ -12,6 +12,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -19,9 +21,11 @@ from collections.abc import Sequence
 import numpy as np
 import rclpy
 import viser
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from viser import uplot
 
@@ -38,12 +42,16 @@ FORCE_SCALE = 0.01  # [m/N], as torque_markers draws it
 
 
 class Arm:
-    """Lines between the frames of an arm's links."""
+    """Lines between the frames of an arm's links, seen once it is known where it is.
+
+    Attributes:
+        is_known: Whether a position has come.
+    """
 
     def __init__(
         self, scene: viser.SceneApi, name: str, text: str, colour: tuple[int, ...], thickness: float
     ) -> None:
-        """Draw it where it is zero.
+        """Prepare to draw it.
 
         Args:
             scene: Where to.
@@ -55,18 +63,21 @@ class Arm:
         self.model = fr.Model.from_urdf(text)
         self._dynamics = fr.Dynamics(self.model)
         self._links = [(joint.parent, joint.child) for joint in parse(text).joints]
-        self._q = np.zeros(self.model.n)
-        self._lines = scene.add_line_segments(name, self._ends(), colour, thickness=thickness)
+        self._q, self.is_known = np.zeros(self.model.n), False
+        self._lines = scene.add_line_segments(
+            name, self._ends(), colour, thickness=thickness, visible=False
+        )
 
     def move(self, message: JointState) -> None:
         """Take the positions of the joints that a message names."""
         for name, position in zip(message.name, message.position, strict=False):
             if name in self.model.joint_names and np.isfinite(position):
                 self._q[self.model.joint_names.index(name)] = position
+                self.is_known = True
 
     def draw(self) -> None:
         """Draw it where it is."""
-        self._lines.points = self._ends()
+        self._lines.points, self._lines.visible = self._ends(), self.is_known
 
     def pose(self, link: str) -> Floats:
         """Return the pose (4, 4) of a link."""
@@ -95,7 +106,7 @@ class BrowserView(Node):  # type: ignore[misc]
         server.initial_camera.look_at = (0.0, 0.0, 0.4)
         self._arm = Arm(self._scene, "/measured", text, MEASURED, 0.03)
         self._ahead = Arm(self._scene, "/predicted", text, PREDICTED, 0.015)
-        self._wrench = WrenchStamped()
+        self._wrench = WrenchStamped(wrench=Wrench(force=Vector3(x=np.nan)))  # none has come
         self._errors: deque[tuple[float, float]] = deque([(0.0, np.nan)], SHOWN)
         self._begin = time.monotonic()
         self._text = server.gui.add_markdown("Waiting for joint states.")
@@ -129,15 +140,18 @@ class BrowserView(Node):  # type: ignore[misc]
         self._plot.data = self._history()
         force = self._wrench.wrench.force
         vector, link = np.array([force.x, force.y, force.z]), self._wrench.header.frame_id
-        if link in self._arm.model.link_names and np.all(np.isfinite(vector)):
+        size, error, is_seen = np.linalg.norm(vector), self._errors[-1][1], self._arm.is_known
+        if is_seen and link in self._arm.model.link_names and np.isfinite(size):
             pose = self._arm.pose(link)
             tip = pose[:3, 3] + pose[:3, :3] @ vector * FORCE_SCALE
             self._scene.add_arrows("/wrench", np.array([[pose[:3, 3], tip]]), FORCE)
-        self._text.content = (
-            "Blue: measured. Orange: predicted.\n\n"
-            f"Force from outside: {np.linalg.norm(vector):.1f} N\n\n"
-            f"Largest tracking error: {self._errors[-1][1]:.2f} mrad, mm"
-        )
+        told = {
+            "Blue: measured." if is_seen else "Waiting for joint states.": True,
+            "Orange: predicted.": self._ahead.is_known,
+            f"Force from outside: {size:.1f} N": np.isfinite(size),
+            f"Largest tracking error: {error:.2f} mrad, mm": np.isfinite(error),
+        }
+        self._text.content = "\n\n".join(text for text, is_known in told.items() if is_known)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -150,12 +164,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=8080, help="its port")
     args = parser.parse_args(argv)
     text = read_description(robot_file(args.robot))
+    stopping = threading.Event()  # to interrupt rclpy makes errors of it
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
     server = viser.ViserServer(args.host, args.port, "featherstone_ros")
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
-        rclpy.spin(BrowserView(server, text, args.shadow, args.controller))
-    except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
-        pass
+        executor = SingleThreadedExecutor()
+        executor.add_node(BrowserView(server, text, args.shadow, args.controller))
+        while not stopping.is_set():
+            executor.spin_once()
     finally:
         server.stop()
         rclpy.try_shutdown()

@@ -6,7 +6,7 @@
 time, 50 to 500 times a second.
 """
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 
@@ -32,7 +32,10 @@ def main(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Floats:
     """Swing each joint by .2 rad; print how far it was off at most, after the first second."""
-    model = fr.Model.from_file(sys.argv[1]) if sys.argv[1:] else fr.Model.from_robot("panda")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("urdf", nargs="?", help="of a chain of servos; without it, a Panda")
+    urdf = parser.parse_args().urdf
+    model = fr.Model.from_file(urdf) if urdf else fr.Model.from_robot("panda")
     joints, start = model.joint_names, np.clip(0.0, model.lower + 0.3, model.upper - 0.3)
     parameters: dict[str, object] = {f"armature.{joint}": ROTOR for joint in joints}
     parameters |= {"output": "joint_state", "gains.period": 1 / RATE, "gains.delay": 1 / RATE}

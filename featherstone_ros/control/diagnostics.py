@@ -32,6 +32,7 @@ class Problem(NamedTuple):
 
 
 NO_STATES = frozenset({Phase.WAITING})
+UNHEARD = "nobody listens to "  # what reads the diagnostics looks for it
 PROBLEMS = {
     "unusable": Problem("refused joint_states: {what}", phases=NO_STATES),
     "duplicates": Problem("{what}"),
@@ -40,7 +41,7 @@ PROBLEMS = {
     ),
     "publish_failure": Problem("{what}", DiagnosticLevel.ERROR),
     "standing": Problem("{what}", phases=RUNNING | NO_STATES),
-    "unheard": Problem("nobody listens to {what}", phases=RUNNING | NO_STATES),
+    "unheard": Problem(f"{UNHEARD}{{what}}", phases=frozenset(Phase) - {Phase.INACTIVE}),
     "off_path": Problem("{what}"),
     "lost": Problem("{what}", DiagnosticLevel.ERROR),
     "not_arrived": Problem("{what}"),
@@ -66,18 +67,18 @@ def summary(phase: Phase, reason: str, found: Mapping[str, object]) -> tuple[Dia
     ``reason``: why the arm is held or not taken over, or empty; ``found``: what was found, by the
     name of its row in ``PROBLEMS``.
     """
-    if phase is Phase.SILENT:
-        return DiagnosticLevel.ERROR, f"{reason}: no commands, waiting for joint states"
     if phase is Phase.WAITING and reason:
         return DiagnosticLevel.ERROR, reason
-    if phase not in RUNNING | NO_STATES:
-        return DiagnosticLevel.ERROR, f"{reason}: {phase_text(phase)}"
     told = [(PROBLEMS[name], what) for name, what in found.items() if what]
     told = [(problem, what) for problem, what in told if phase in problem.phases]
-    reason = reason or "see the log"
-    texts = [problem.text.format(what=what, reason=reason) for problem, what in told]
+    why = reason or "see the log"
+    texts = [problem.text.format(what=what, reason=why) for problem, what in told]
     if phase is Phase.WAITING:
         return DiagnosticLevel.WARN, "; ".join(["waiting for joint states", *texts])
+    if phase not in RUNNING:
+        silent = "no commands, waiting for joint states"
+        held = silent if phase is Phase.SILENT else phase_text(phase)
+        return DiagnosticLevel.ERROR, "; ".join([f"{reason}: {held}", *texts])
     if texts:
         return max(problem.level for problem, _ in told), "; ".join(texts)
     return DiagnosticLevel.OK, f"running: {following(phase)}"

@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.diagnostics import phase_text
+from featherstone_ros.control.diagnostics import UNHEARD, phase_text
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
@@ -174,7 +174,10 @@ class ControllerClient(MotionClient):
         text = description_text(str(self.parameters["robot_description"])) or self._description()
         model = Model.from_urdf(text, joints=self.parameters.joints())
         self.arm = ControlledArm.of(model, self.parameters)
-        status, end = self.until(lambda: self.status, "diagnostics"), time.monotonic() + PATIENCE
+        status = self.until(lambda: self.status, "diagnostics")
+        is_heard = lambda: self.status and UNHEARD not in self.status.message  # noqa: E731
+        self.until(is_heard, "listener to its commands")
+        end = time.monotonic() + PATIENCE
         while status.values.get("phase") == phase_text(Phase.WAITING) and time.monotonic() < end:
             self.wait()
             status = self.status
@@ -309,6 +312,8 @@ class ControllerClient(MotionClient):
         print(f"waiting for {self.name}: {what}", file=sys.stderr, flush=True)
 
     def hint(self) -> str:
-        """Return who else is there."""
+        """Return what the controller says, or who else is there."""
+        if self.status:
+            return f"; {self.name}: {self.status.message}"
         others = ", ".join(node.name for node in self.table.nodes) or "no node of ours"
         return f": is there a controller {self.name!r}? On /diagnostics: {others}"

@@ -135,6 +135,20 @@ class Proposal:
         share = np.linspace(0.0, 1.0, POSES)[:, None]
         return np.asarray(self.start + share * (np.array(goal.positions) - self.start))
 
+    @cached_property
+    def beside(self) -> tuple[str, list[str]]:
+        """The tip, and joints that are neither on the way to it nor beyond: wheels, another arm.
+
+        If the tip is ambiguous, the end of a longest chain takes its place.
+        """
+        tree = self.model.tree
+        bodies = dict(zip(tree.link_names, tree.link_body, strict=True))
+        chains = {link: _chain(tree.parent, body) for link, body in bodies.items()}
+        tip = self.tip or max(chains, key=lambda link: len(chains[link]))
+        arm = set().union(*(chain for chain in chains.values() if bodies[tip] in chain))
+        on_it = {tree.dof[body] for body in arm if body >= 0}
+        return tip, [name for i, name in enumerate(self.model.joint_names) if i not in on_it]
+
     @property
     def bandwidth(self) -> Floats:
         """Bandwidth of each joint [rad/s]."""

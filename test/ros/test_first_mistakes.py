@@ -1,5 +1,6 @@
 """What a newcomer gets wrong is said in the log, with what was seen and what was expected."""
 
+import json
 from collections.abc import Iterable
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_mistakes_are_told_with_what_was_expected(ros):
         """Publish such a state until the diagnostics say it."""
         message = JointState(name=list(names), position=[float(q) for q in positions])
         message.velocity = [0.0] * len(message.position)
-        found = ros.new_status(text)
+        found = ros.new_status(text, level=DiagnosticStatus.WARN)
 
         def is_told() -> DiagnosticStatus | None:
             message.header.stamp = ros.node.get_clock().now().to_msg()
@@ -54,5 +55,10 @@ def test_mistakes_are_told_with_what_was_expected(ros):
         (line, *_) = (line for line in node.output.splitlines() if text in line)
         assert "[WARN]" in line and "joint_states: " in line and "expected" in line
     status = told(JOINTS, START, "nobody listens to /feedforward_controller/commands")
-    assert status.level == DiagnosticStatus.WARN
     assert status_values(status)["following"] == "hold"
+    still = {"joint_names": JOINTS, "points": [{"positions": START, "time_from_start": 1.0}]}
+    (ros.folder / "still.yaml").write_text(json.dumps(still))
+    replay = ros.tool("replay", "still.yaml")
+    unheard = "no commands, waiting for joint states; nobody listens to /feedforward_controller"
+    assert ros.status(unheard).level == DiagnosticStatus.ERROR
+    replay.wait_for_output("waiting for feedforward_controller: no listener to its commands yet")

@@ -28,6 +28,7 @@ from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml
 from featherstone_ros.tools.trial_drive import Drive
 
 DIGITS = 4
+SMALL = 0.0995  # [rad or m] below which thousandths have two digits
 WORDS = ("yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")
 EFFORT_CONTROLLER = CONTROLLERS["effort"][0]
 UPDATE_RATE = 1000  # [Hz] of the controller manager
@@ -298,10 +299,11 @@ def _gains(proposal: Proposal) -> str:
 
 
 def _friction_error(proposal: Proposal, joint: int) -> str:
-    unit, per = ("mm", "N") if proposal.model.joint_types[joint] == "prismatic" else ("mrad", "N m")
-    if proposal.model.friction[joint] > 0.0:
-        return f"{1e3 * proposal.friction_error[joint]:.2g} {unit}"
-    return f"{1e3 / proposal.gains.p[joint]:.2g} {unit} per {per}"
+    unit, per = ("m", "N") if proposal.model.joint_types[joint] == "prismatic" else ("rad", "N m")
+    has_friction = proposal.model.friction[joint] > 0.0
+    error = proposal.friction_error[joint] if has_friction else 1.0 / proposal.gains.p[joint]
+    size = f"{1e3 * error:.2g} m{unit}" if error < SMALL else f"{error:.2g} {unit}"
+    return size if has_friction else f"{size} per {per}"
 
 
 def _limits(model: Model) -> str:

@@ -53,6 +53,8 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
     stuck = _stuck(proposal)
     if stuck:
         parts.append(Text(stuck, style="bold yellow"))
+    if beside := _beside(proposal):
+        parts.append(Text(beside, style="bold yellow"))
     if falling := _falling(proposal):
         parts.append(Text(falling, style="bold yellow"))
     if near := _near(proposal):
@@ -95,6 +97,18 @@ def _stuck(proposal: Proposal) -> str:
     return (
         "Friction is stronger than feedback until a joint is this far off [rad, m]: "
         f"{', '.join(far)}. Its drive's inertia, as armature, allows higher gains: see the file."
+    )
+
+
+def _beside(proposal: Proposal) -> str:
+    """Return a warning on joints of wheels, a head or another arm, or ""."""
+    tip, beside = proposal.beside
+    if not beside:
+        return ""
+    arm = [joint for joint in proposal.model.joint_names if joint not in beside]
+    return (
+        f"Not on the way from the base to {tip}, but commanded, too: {', '.join(beside)}. To lock "
+        f"them: --joints {join(arm)}"
     )
 
 

@@ -109,10 +109,13 @@ def test_all_findings_are_known_and_told_together():
     assert len(line.split("; ")) == len(everything)
 
 
-def test_no_finding_hides_that_the_arm_is_held():
+@each("phase", sorted(set(Phase) - RUNNING))
+def test_no_finding_hides_that_the_arm_is_held_nor_that_its_commands_go_nowhere(phase):
     everything = {finding: value for finding, value, *_ in PROBLEMS}
-    for phase in set(Phase) - RUNNING:
-        assert summary(phase, WHY, everything) == summary(phase, WHY, {})
+    level, line = summary(phase, WHY, {})
+    if phase not in (Phase.WAITING, Phase.INACTIVE):  # it has sent commands
+        line += "; nobody listens to /commands"
+    assert summary(phase, WHY, everything) == (level, line)
 
 
 @pytest.mark.parametrize("line", [line for *_, line, _ in PROBLEMS[1:4] + PROBLEMS[6:12]])

@@ -243,3 +243,10 @@ def test_example_in_a_loop_of_its_own_time(monkeypatch):
 
     worst = servo_arm.main(now=lambda: clock[0], sleep=sleep)
     assert worst.shape == (7,) and worst.max() < 0.01
+
+
+def test_example_explains_itself(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["servo_arm.py", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        servo_arm.main()
+    assert "without it, a Panda" in capsys.readouterr().out

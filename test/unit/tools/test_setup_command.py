@@ -32,7 +32,13 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.tools import cli, progress_bar, trajectory_files
 from featherstone_ros.tools.proposal import EASY, gravity_load, propose, start_posture, tool_link
-from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
+from featherstone_ros.tools.setup.files import (
+    _friction_error,
+    _key,
+    _number,
+    parameter_file,
+    paths,
+)
 from featherstone_ros.tools.setup.report import _near, summary
 from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
 
@@ -219,6 +225,16 @@ def test_the_file_has_the_gains_that_drive_and_what_wrong_friction_leaves_at_eac
         assert f", {300.0 * c / p:.2g} mrad" in line
 
 
+@pytest.mark.parametrize(
+    ("friction", "p", "said"),
+    [(0.0, 20.0, "50 mrad per N m"), (0.0, 0.09, "11 rad per N m"), (10.0, 4.1, "0.73 rad")],
+)
+def test_an_error_is_told_in_whole_units_where_it_is_large(panda, friction, p, said):
+    model = replace(panda.model, friction=np.full(panda.model.n, friction))
+    gains = ChosenGains(np.full(model.n, p), panda.gains.d, {})
+    assert _friction_error(replace(panda, model=model, gains=gains), 0) == said
+
+
 def test_the_file_has_the_damping_and_its_reason(panda, tmp_path):
     path = tmp_path / "panda.yaml"
     path.write_text(parameter_file(panda, []))
@@ -330,6 +346,24 @@ def test_a_weak_arm_begins_where_it_is_light(tmp_path):
 def test_the_tool_is_found_by_its_name_and_of_two_hands_left_open():
     assert tool_link(Model.from_file(example_robot("ur5_robot"))) == "tool0"
     assert tool_link(Model.from_file(example_robot("baxter"))) == ""
+
+
+@pytest.mark.parametrize("others", [("wheel",), ("shoulder", "wrist", "claw")])
+def test_joints_of_wheels_or_of_another_arm_are_named_with_how_to_lock_them(others, set_up):
+    pairs = {"lift": ("base", "arm"), "elbow": ("arm", "hand"), "thumb": ("hand", "tip")}
+    pairs |= dict(zip(others, pairwise(("base", "link1", "link2", "link3")), strict=False))
+    parts = [urdf_text.link(child) for _, child in pairs.values()]
+    parts += [
+        urdf_text.joint(name, *pair, axis="0 1 0", inside=LIMITED.format(90))
+        for name, pair in pairs.items()
+    ]
+    text = urdf_text.robot(urdf_text.link("base"), *parts)
+    said, _ = set_up(text)
+    lock = "--joints lift elbow thumb"
+    named = f"to tip, but commanded, too: {', '.join(others)}. To lock them: {lock} "
+    assert named in said
+    said, _ = set_up(text, *lock.split(), "--force")
+    assert "commanded, too" not in said
 
 
 def test_the_file_says_where_its_end_effector_is_softer_and_what_helps():
