@@ -293,6 +293,8 @@ def test_an_effort_that_has_not_followed_its_command_yet_is_no_other_unit():
     assert watch.update(late, one) == {}
     rest, more = echo(command, command)
     assert watch.update(late + rest, one + more) == {}
+    few, count = echo(command[:25], 0.4 * command[:25])
+    assert "lift" in watch.update(late + rest + few, one + more + count)
 
 
 def test_an_effort_that_carries_little_or_follows_no_command_says_nothing():
