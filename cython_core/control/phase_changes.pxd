@@ -150,7 +150,13 @@ cdef inline bint declare_fault(Controller* c, double now, const Reason* reason) 
 
 cdef inline void rest_off_path(Task* task, Governor* governor, StuckJoints* stuck,
                                const Controller* c, bint follows_positions) noexcept nogil:
-    """Come to rest from the present state, which need not be on the path."""
+    """Come to rest from the present state, which need not be on the path.
+
+    A trajectory's own effort has probably led the arm off it, or presses on what holds it: the
+    transfer leaves it out.
+    """
+    for i in range(c.n):
+        governor.noise[i] += task.desired[3 * c.n + i]
     if follows_positions:
         hold_from(task, governor, stuck, c, c.positions.q, c.zero)
     else:

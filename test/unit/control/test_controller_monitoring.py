@@ -449,6 +449,21 @@ def test_effort_asked_for_besides_ends_at_once_with_the_motion_that_it_led_astra
     assert bench.commands[-1][1][0] < 0.0
 
 
+def test_effort_asked_for_besides_presses_no_longer_on_what_holds_the_arm():
+    """It may let go as soon as the motion has been given up."""
+    bench = Bench(path_tolerance=0.1, torque_rate=np.full(2, 2000.0)).start()
+    q, effort = bench.arm.q, [8.0, 2.0]
+    points = [Point(0.3, q, effort=effort), Point(3.0, q + 0.3, effort=effort)]
+    bench.controller.set_trajectory(bench.now, NAMES, points)
+    held = 0
+    while held < 20:
+        bench.give(q + 1e-6 * (-1) ** len(bench.commands))
+        held += bench.controller.phase is Phase.HOLDING
+    begin = len(bench.positions)
+    bench.run(0.5)
+    assert np.abs(bench.positions[begin:] - q).max() < 0.1  # as far as without
+
+
 # Bounds of the controller, just within and just beyond, and what no longer counts.
 
 
