@@ -1,5 +1,8 @@
 """What `featherstone-ros doctor` says of other nodes."""
 
+from math import inf
+from types import SimpleNamespace
+
 import pytest
 from support import Ros  # skips this module where ROS is missing
 
@@ -10,9 +13,26 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
+from featherstone_ros.tools.doctor import neighbours
 from featherstone_ros.tools.doctor.neighbours import check_nodes, check_states, check_topic
 
 TWIN = ["/digital_twin"]
+
+
+@pytest.mark.parametrize(("comes", "looks"), [(0.0, 4.0), (3.8, 4.8), (inf, 4.0)])
+def test_who_is_announced_a_second_time_is_found(comes, looks, monkeypatch):
+    """The middleware announces a node again after 3 s; somebody else may be found at once."""
+    clock = SimpleNamespace(now=0.0)
+    clock.monotonic = lambda: clock.now
+    nodes = [("featherstone_doctor", "/"), ("rviz", "/"), ("digital_twin", "/")]
+    node = SimpleNamespace(
+        get_node_names_and_namespaces=lambda: nodes if clock.now >= comes else nodes[:2],
+        get_topic_names_and_types=lambda: [("/parameter_events", [])],
+    )
+    monkeypatch.setattr(neighbours, "time", clock)
+    spin = lambda seconds: setattr(clock, "now", clock.now + seconds)  # noqa: E731
+    neighbours.find_others(SimpleNamespace(node=node, spin=spin))
+    assert abs(clock.now - looks) < 0.25
 
 
 def heard(stamp: int, received: float) -> list:

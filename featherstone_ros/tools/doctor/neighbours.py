@@ -17,7 +17,9 @@ from featherstone_ros.tools.doctor.machine import Line
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting
 
-FIND, PATIENCE, HEAR = 2.0, 6.0, 0.8  # [s] for finding the others, at most, and for hearing them
+# [s] for finding the others (what they announce may be lost, and comes again after 3 s), at most,
+# and for hearing them
+FIND, PATIENCE, HEAR = 4.0, 6.0, 0.8
 STILL = 1.0  # [s] without anybody new: all are found
 JOINT_STATE, CLOCK = "sensor_msgs/msg/JointState", "/clock"
 STATES, COMMANDS = "joint_states", ("/commands", "/joint_commands")  # how their topics end
