@@ -14,7 +14,12 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
 from featherstone_ros.tools.doctor import neighbours
-from featherstone_ros.tools.doctor.neighbours import check_nodes, check_states, check_topic
+from featherstone_ros.tools.doctor.neighbours import (
+    check_commands,
+    check_nodes,
+    check_states,
+    check_topic,
+)
 
 TWIN = ["/digital_twin"]
 
@@ -67,11 +72,23 @@ def test_joint_states_come_by_the_same_clock(messages, is_simulated, level, word
     assert line.level == level and words in line.text and bool(line.remedy) == (level > Level.OK)
 
 
+def test_commands_that_nobody_hears_are_a_warning():
+    topic = "/left/controller/joint_commands"
+    assert check_commands(topic, TWIN, listeners=1).level == Level.OK
+    line = check_commands(topic, TWIN, listeners=0)
+    assert line.level == Level.WARN and "nobody listens" in line.text
+    assert f"-r '~/joint_commands:={topic}'" in line.remedy
+    assert check_commands(topic, [*TWIN, "/other"], listeners=0).level == Level.ERROR
+
+
 def test_two_commanders_make_the_exit_status_1(ros: Ros):
-    for _ in range(2):
-        ros.node.create_publisher(Float64MultiArray, "feedforward_controller/commands", 1)
+    for name in ("feedforward", "feedforward", "unheard", "heard"):
+        ros.node.create_publisher(Float64MultiArray, f"{name}_controller/commands", 1)
+    ros.node.create_subscription(Float64MultiArray, "heard_controller/commands", lambda _: None, 1)
     status, output = ros.run_tool("doctor")
     assert status == 1, output
     assert "commands of 2 publishers" in output and "Traceback" not in output
+    assert output.count("; nobody listens") == 1, output
+    assert "-r '~/commands:=/unheard_controller/commands'" in output
     assert f"ROS_DOMAIN_ID={ros.domain}" in output
     assert len(output.splitlines()) <= 24  # a screen

@@ -2,7 +2,8 @@
 
 Looks at the processor, libraries, control_msgs, the ROS domain and its middleware, real-time rights
 and the clock; then, for some seconds, at the other nodes: who publishes joint states, commands and
-/clock, and whether that is one alone. What is not well has a line below it that says what to do.
+/clock, whether that is one alone, and whether commands are heard. What is not well has a line below
+it that says what to do.
 
 Green is well; yellow will do for some purposes; red will not do.
 
