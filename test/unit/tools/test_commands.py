@@ -136,6 +136,8 @@ test_what_cannot_be_done_is_refused = refused_commands(
         2,
         "usage: featherstone-ros inspect.*featherstone-ros inspect: error: unknown: --findigs$",
     ),
+    ("run ur5e --parameters a.yaml b.yaml", 2, "unknown: b.yaml; --parameters .* be repeated$"),
+    ("run ur5e --parameters a.yaml --findigs", 2, "unknown: --findigs$"),
     ("demo --rate 0", 2, "--rate"),
     ("demo --rate nan", 2, "--rate"),
     ("demo --rate fast", 2, "--rate"),
