@@ -70,7 +70,7 @@ class ControlledArm:
 
     What follows from them is computed once, where it is asked for. What does not fit together
     raises a ValueError there: gains that would swing the arm up where ``settings`` are asked for,
-    but not where ``limits`` are.
+    but not where ``limits`` are. What drives lack is an error of the file that describes them.
 
     Attributes:
         unloaded: The arm as it is described, without payload; its locked joints stand where the
@@ -130,6 +130,8 @@ class ControlledArm:
             arm = cls(model, defaults, tuple(_files(parameters)))
             arm = arm._changed(given)
             _ = arm.model
+            if given.source:
+                _ = arm.units
         except ValueError as error:
             if not given.source or isinstance(error, ParameterFileError):
                 raise

@@ -434,7 +434,10 @@ def joint_order(names: Sequence[str], joints: tuple[str, ...]) -> NDArray[np.int
         at[name] = i
     missing = [joint for joint in joints if joint not in at]
     if missing:
-        raise JointsError(f"no values for joint {', '.join(missing)}; every joint is required")
+        raise JointsError(
+            f"no values for joint {', '.join(missing)}; every joint is required, unless "
+            "allow_partial_joints_goal is true"
+        )
     return np.array([at[joint] for joint in joints], dtype=np.intp)
 
 

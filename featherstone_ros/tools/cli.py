@@ -55,7 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = [word for word in words if ARGUMENT.fullmatch(word)]
             args, unknown = parser.parse_known_args([w for w in words if w not in arguments])
             if unknown:  # argparse alone would show the usage of all commands
-                getattr(args, "parser", parser).error(f"unknown: {' '.join(unknown)}")
+                repeats = isinstance(getattr(args, "parameters", None), list)
+                is_file = repeats and not unknown[0].startswith("-")
+                hint = "; --parameters takes one file, and may be repeated" if is_file else ""
+                getattr(args, "parser", parser).error(f"unknown: {' '.join(unknown)}{hint}")
             if args.command is None:
                 parser.print_help()
                 return 2

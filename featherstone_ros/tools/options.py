@@ -134,17 +134,19 @@ def _status_of_trajectory(error: FeatherstoneError) -> int:
 def require_urdf(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """End with a usage error if a command that needs a description got none.
 
-    The last of several recordings is taken for it if --urdf is not given and it looks like one.
+    The last of several recordings or --joints is taken for it if --urdf is not given and it looks
+    like one.
     """
     from featherstone_ros.model.robots import robot_names
 
     if getattr(args, "urdf", "") is not None:
         return
-    if args.command == "identify":
-        *bags, last = args.bags
-        if last.endswith((".urdf", ".xacro")) or last in robot_names():
-            args.bags, args.urdf = bags, last
-    if args.urdf is None or getattr(args, "bags", True) == []:
+    for several in ("bags", "joints"):
+        *others, last = getattr(args, several, None) or [""]
+        if others and (last.endswith((".urdf", ".xacro")) or last in robot_names()):
+            setattr(args, several, others)
+            args.urdf = last
+    if args.urdf is None:
         parser.error("the following arguments are required: URDF (or --urdf URDF)")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from featherstone_ros.arrays import Floats, ends_of_motion
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.feasibility.feasibility import round_up
+from featherstone_ros.control.goal_tolerances import with_others
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, joint_order
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.filtering import ZeroPhase
@@ -110,6 +111,21 @@ def of_arm(found: list[UncheckedTrajectory], arm: ControlledArm) -> list[Uncheck
         return found
     joints = set(arm.model.joint_names)
     return [next((one for one in found if joints <= {*one.names}), found[0])]
+
+
+def of_all_joints(
+    trajectory: UncheckedTrajectory, arm: ControlledArm, position: Floats
+) -> UncheckedTrajectory:
+    """Return a trajectory with all joints, if its arm's controller takes one of some.
+
+    ``position``: (n,) where the others stay; a stop may have given way.
+    """
+    if not arm.values["allow_partial_joints_goal"]:
+        return trajectory
+    space = arm.limits
+    stay = np.clip(position, space.lower, space.upper)
+    names, points = with_others(trajectory.names, trajectory.points, space.names, stay)
+    return replace(trajectory, names=tuple(names), points=tuple(points))
 
 
 def within_limits(arm: ControlledArm, time: Floats, position: Floats) -> UncheckedTrajectory:

@@ -59,8 +59,9 @@ def shown(checked: FileCheck) -> Iterator[RenderableType]:
         yield f"[bold]It does not fit:[/] {escape(checked.advice())}"
     for note in notes(checked):
         yield f"[dim]{escape(note)}"
-    if arm.model.locked:
-        where = ", ".join(f"{joint} {number(at)}" for joint, at in arm.model.locked.items())
+    if joints := arm.model.locked_joints:
+        places = zip(joints, arm.model.locked_positions, strict=True)
+        where = ", ".join(f"{joint} {number(at)}" for joint, at in places)
         yield f"[dim]Not in the trajectory, taken to stand at: {escape(where)}"
 
 

@@ -44,14 +44,20 @@ def replay(rig: Rig, *arguments: str, of: str = "left/feedforward_controller") -
 SLOW = ((0.0, 0.0), (0.5, 6.0))  # seconds of motion are left when somebody sees it
 
 
-def write_motion(rig: Rig, *way: tuple[float, float], file: str = "swing.yaml") -> None:
-    """Write a motion of one joint from home, by how far it is [rad] at which time [s]."""
-    one = np.eye(len(rig.home))[0]
+def write_motion(
+    rig: Rig, *way: tuple[float, float], file: str = "swing.yaml", joints: int | None = None
+) -> None:
+    """Write a motion of one joint from home, by how far it is [rad] at which time [s].
+
+    ``joints``: how many are named; None: all.
+    """
+    home = np.array(rig.home)[:joints]
+    one = np.eye(len(home))[0]
     points = [
-        {"positions": (rig.home + x * one).tolist(), "velocities": 0 * one, "time_from_start": t}
+        {"positions": (home + x * one).tolist(), "velocities": 0 * one, "time_from_start": t}
         for x, t in way
     ]
-    motion = {"joint_names": rig.names, "points": points}
+    motion = {"joint_names": rig.names[:joints], "points": points}
     (rig.ros.folder / file).write_text(json.dumps(motion, default=list))
 
 
@@ -65,6 +71,20 @@ def test_a_replay_that_is_ended_leaves_the_arm_held(rig):
     assert "Traceback" not in process.output
     rig.wait_for_rest()
     assert 0.02 < np.abs(rig.q - rig.home).max() < 0.48  # where it was, not at the end
+
+
+def test_a_motion_of_some_joints_is_followed_if_the_controller_takes_it(rig):
+    write_motion(rig, (0.0, 0.0), (0.1, 0.5), joints=1)
+    for partial in (False, True):
+        before = np.array(rig.q)
+        allowed = {"allow_partial_joints_goal": partial}
+        assert rig.ros.set_parameters(rig.control, allowed)[0].successful
+        process = replay(rig, "swing.yaml")
+        assert process.wait() == 1 - partial, process.output
+        said = "every joint is required, unless allow_partial_joints_goal is true"
+        assert partial or said in process.output, process.output
+    rig.wait_for_rest()
+    np.testing.assert_allclose(rig.q, [rig.home[0] + 0.1, *before[1:]], atol=0.01)
 
 
 def test_a_replay_that_somebody_else_stops_has_not_come_to_its_end(rig):

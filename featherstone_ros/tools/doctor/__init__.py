@@ -2,7 +2,8 @@
 
 Looks at the processor, libraries, control_msgs, the ROS domain and its middleware, real-time rights
 and the clock; then, for some seconds, at the other nodes: who publishes joint states, commands and
-/clock, and whether that is one alone. What is not well has a line below it that says what to do.
+/clock, whether that is one alone, and whether commands are heard. What is not well has a line below
+it that says what to do.
 
 Green is well; yellow will do for some purposes; red will not do.
 
@@ -39,13 +40,13 @@ def run(_: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.control.diagnostics import DiagnosticLevel
 
     worst = DiagnosticLevel.OK
-    for line in _lines():
+    for line in _lines(console):
         console.print(in_words(line), soft_wrap=True)
         worst = max(worst, line.level)
     return Result(status=1 if worst >= DiagnosticLevel.ERROR else 0)
 
 
-def _lines() -> Iterator[Line]:
+def _lines(console: Console) -> Iterator[Line]:
     import os
     import sys
 
@@ -67,9 +68,12 @@ def _lines() -> Iterator[Line]:
     if worst >= Level.ERROR:  # no ROS, or no domain: there are no neighbours
         return
     from featherstone_ros.tools.doctor.neighbours import check_neighbours
+    from featherstone_ros.tools.progress_bar import delayed_progress
 
     try:
-        yield from check_neighbours()
+        with delayed_progress("looking for other nodes", console):
+            found = [*check_neighbours()]
+        yield from found
     except FeatherstoneError as error:  # cannot take part: no keys, no middleware
         yield Line("domain", str(error), Level.ERROR, GET_ROS)
 

@@ -17,7 +17,9 @@ from featherstone_ros.tools.doctor.machine import Line
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting
 
-FIND, PATIENCE, HEAR = 2.0, 6.0, 0.8  # [s] for finding the others, at most, and for hearing them
+# [s] for finding the others (what they announce may be lost, and comes again after 3 s), at most,
+# and for hearing them
+FIND, PATIENCE, HEAR = 4.0, 6.0, 0.8
 STILL = 1.0  # [s] without anybody new: all are found
 JOINT_STATE, CLOCK = "sensor_msgs/msg/JointState", "/clock"
 STATES, COMMANDS = "joint_states", ("/commands", "/joint_commands")  # how their topics end
@@ -36,6 +38,7 @@ def check_neighbours() -> Iterator[Line]:
             names = ros.node.get_node_names_and_namespaces()
             kinds = {name: kinds[0] for name, kinds in ros.node.get_topic_names_and_types()}
             publishers = {name: publishers_of(ros.node, name) for name in kinds}
+            listeners = {name: ros.node.count_subscribers(name) for name in kinds}
         states = [
             name
             for name, kind in kinds.items()
@@ -54,7 +57,7 @@ def check_neighbours() -> Iterator[Line]:
         yield check_states(name, publishers[name], heard[name], is_simulated=bool(clocks))
     for name in sorted(publishers):
         if name.endswith(COMMANDS) and publishers[name]:
-            yield check_topic(name, publishers[name], "commands")
+            yield check_commands(name, publishers[name], listeners[name])
 
 
 def find_others(ros: Participant) -> None:
@@ -92,6 +95,16 @@ def check_topic(name: str, publishers: Sequence[str], what: str) -> Line:
         text = f"{what} of {len(publishers)} publishers: {by}"
         return Line(name, text, Level.ERROR, "end all but one, or give each its own namespace")
     return Line(name, f"{what} of {by}")
+
+
+def check_commands(name: str, publishers: Sequence[str], listeners: int) -> Line:
+    """Do they come from one alone, and does anybody listen?"""
+    line = check_topic(name, publishers, "commands")
+    if line.level > Level.OK or listeners:
+        return line
+    own = f"~/{name.rpartition('/')[2]}"
+    remedy = f"remap them to the arm's topic: -r '{own}:=TOPIC'; or a twin's: -r '{own}:={name}'"
+    return replace(line, text=f"{line.text}; nobody listens", level=Level.WARN, remedy=remedy)
 
 
 def check_states(

@@ -67,20 +67,30 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools import trajectory_files
     from featherstone_ros.tools.motion_client import ControllerClient
     from featherstone_ros.tools.replay.comparison import draw, in_short
-    from featherstone_ros.tools.taught_motion import fitted, of_arm, slowed, slower, smoothed
+    from featherstone_ros.tools.taught_motion import (
+        fitted,
+        of_all_joints,
+        of_arm,
+        slowed,
+        slower,
+        smoothed,
+    )
+    from featherstone_ros.tools.trajectory_check import trajectory_of
 
     found = trajectory_files.read_timed(args.trajectory)
     with ControllerClient("replay", args.controller) as controller:
         found = of_arm(found, controller.arm)
-        parts = []
+        parts, position = [], controller.look()[-1].position
         for number, trajectory in enumerate(found, 1):
             try:
                 part = smoothed(trajectory, controller.arm, console.print)
+                part = of_all_joints(part, controller.arm, position)
                 part, factor = fitted(slowed(part, 1.0 / args.speed), controller.arm)
             except ValueError as error:
                 where = f"{args.trajectory}, trajectory {number}"
                 raise FeatherstoneError(f"{where}: {error}") from None
             parts.append(part)
+            position = trajectory_of(part, controller.arm).state(-1).position
             if factor > 1:
                 console.print(
                     f"[yellow]trajectory {number}: {slower(part, factor)}[/]", soft_wrap=True

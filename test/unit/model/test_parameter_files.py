@@ -119,12 +119,14 @@ def test_numbers_and_names_are_read_as_people_write_them(file):
 
 
 MISSPELT = "friction.elbow_joint.coulmb .nearest: friction.elbow_joint.coulomb."
+LACKS = "lacks.yaml: drives.elbow_joint.stiffness is 0, expected more than 0 for command position"
 test_commands_refuse_a_wrong_file = refused_commands(
     {
         "plan.yaml": "joint_names: [elbow_joint]\npoints: [{positions: [0.1], time_from_start: 1}]",
         "list.yaml": "[1]",
         "three.yaml": "/**: {ros__parameters: {joints: 3}}",
         "misspelt.yaml": "/**: {ros__parameters: {friction: {elbow_joint: {coulmb: 3.0}}}}",
+        "lacks.yaml": "/**: {ros__parameters: {drives: {elbow_joint: {command: position}}}}",
     },
     *(
         (f"{command} --parameters {file}", 2 if "plan" in command else 1, text)
@@ -133,8 +135,10 @@ test_commands_refuse_a_wrong_file = refused_commands(
             ("list.yaml", "list.yaml"),
             ("three.yaml", "three.yaml"),
             ("misspelt.yaml", MISSPELT),
+            ("lacks.yaml", LACKS),
         )
     ),
+    ("retime plan.yaml ur5e --output e.yaml --parameters lacks.yaml", 2, LACKS),
 )
 
 

@@ -75,6 +75,15 @@ def test_the_description_has_a_place_and_an_option(command, given, monkeypatch, 
     assert seen.get("bags", NEEDS_URDF["identify"]) == NEEDS_URDF["identify"]
 
 
+@pytest.mark.parametrize("command", ["setup", "excite", "evaluate", "identify"])
+def test_the_description_may_stand_after_the_joints(command, monkeypatch, tool):
+    seen = {}
+    module = f"featherstone_ros.tools.{command}"
+    monkeypatch.setattr(f"{module}.run", lambda args, _: seen.update(vars(args)) or Result())
+    tool(command, *NEEDS_URDF[command], "--joints", "elbow", "wrist", "arm.urdf")
+    assert (seen["joints"], seen["urdf"]) == (["elbow", "wrist"], "arm.urdf")
+
+
 def test_piped_output_has_whole_names_and_figures(tmp_path, tool, monkeypatch):
     name = "a_joint_whose_name_is_so_long_that_a_table_of_80_columns_would_cut_it_off"
     limit = '<limit lower="-1" upper="1" velocity="2" effort="90"/>'
@@ -113,6 +122,7 @@ test_what_cannot_be_done_is_refused = refused_commands(
     ("evaluate x.mcap ur5e --filter-hz=inf", 2, "--filter-hz"),
     ("evaluate x.mcap --json x.json", 2, "the following arguments are required: URDF"),
     ("identify ur5e.urdf", 2, "the following arguments are required: URDF"),
+    ("setup --joints ur5e.urdf", 2, "the following arguments are required: URDF"),
     ("inspect ur5e --urdf panda", 2, "URDF is given twice: ur5e and panda"),
     ("excite --urdf ur5e --output /dev/null/x", 1, "/dev/null/x cannot be written"),
     ("setup bad.urdf", 1, "/bad.urdf: joint 'mount': type is 'welded', expected one of"),
@@ -126,6 +136,8 @@ test_what_cannot_be_done_is_refused = refused_commands(
         2,
         "usage: featherstone-ros inspect.*featherstone-ros inspect: error: unknown: --findigs$",
     ),
+    ("run ur5e --parameters a.yaml b.yaml", 2, "unknown: b.yaml; --parameters .* be repeated$"),
+    ("run ur5e --parameters a.yaml --findigs", 2, "unknown: --findigs$"),
     ("demo --rate 0", 2, "--rate"),
     ("demo --rate nan", 2, "--rate"),
     ("demo --rate fast", 2, "--rate"),

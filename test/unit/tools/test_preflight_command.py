@@ -265,6 +265,17 @@ def test_an_acceleration_that_no_controller_takes_does_not_fit(run, tmp_path):
     assert "refused: acceleration of joint 'a' is 6000" in said
 
 
+def test_where_other_joints_stand_is_said_without_their_followers(run, tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    limit = '<limit lower="-1" upper="1" velocity="3"/>'
+    text = urdf_text.chain("a", "finger", "follower", inside=limit)
+    follows = '<joint name="follower" type="revolute"><mimic joint="finger"/>'
+    urdf.write_text(text.replace('<joint name="follower" type="revolute">', follows))
+    still = Point(0.0, (0.0,), (0.0,)), Point(1.0, (0.1,), (0.0,))
+    said = run(UncheckedTrajectory(("a",), still), urdf=urdf)
+    assert "taken to stand at: finger" in said and "follower" not in said
+
+
 def test_joint_states_alone_are_taken_as_the_motion(tmp_path, tool):
     import known_arm  # skips this test where rosbags is missing
 
