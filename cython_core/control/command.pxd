@@ -35,11 +35,11 @@ from smooth_friction cimport after_motion, dry_torque, presliding
 cdef extern from *:
     """
     #define SPARSE (0.0125)
-    #define AT_ONCE (0.0005)
+    #define SPELL (0.015)
     """
     const double SPARSE            # [s] between states that are too far apart for the gains, or
                                    # commands for the acceleration of an instant: 80 Hz
-    const double AT_ONCE           # [s] between commands for states that came together
+    const double SPELL             # [s] in which states may come in a burst
 
 
 cdef inline void keep_within_limits(const Observer* o, double slack,
@@ -169,23 +169,23 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
 
 
 cdef inline void note_interval(Command* sent, double interval) noexcept nogil:
-    """Note the time between the last two commands [s]. What comes in bursts counts as one."""
+    """Note the time between the last two commands [s]."""
     sent.interval = interval
-    if interval > AT_ONCE:
-        memmove(sent.steps + 1, sent.steps, sizeof(sent.steps) - sizeof(double))
-        sent.steps[0] = interval
+    sent.spell += max(interval, 0.0)                            # a simulation may begin anew
+    sent.longest[0] = max(sent.longest[0], interval)
+    if sent.spell > SPELL:
+        memmove(sent.longest + 1, sent.longest, 3 * sizeof(double))
+        sent.longest[0] = sent.spell = 0.0
 
 
 cdef inline double longest_step(const Controller* c) noexcept nogil:
-    """How much time one command may make up for where drives follow positions [s]: twice what two
-    of those before it took. So a gap is no usual step: after it, another one would end in a step of
-    the position.
+    """How much time one command may make up for where drives follow positions [s]: twice the
+    longest in a spell, the median of the last three. So a gap is no usual step: after it, another
+    one would end in a step of the position.
     """
-    cdef double longest = 0.0, second = 0.0
-    for step in c.sent.steps:
-        second = max(second, min(longest, step))
-        longest = max(longest, step)
-    return max(2.0 * second, LONGEST_STEP)
+    cdef const double* spells = c.sent.longest + 1
+    usual = max(min(spells[0], spells[1]), min(max(spells[0], spells[1]), spells[2]))
+    return max(2.0 * usual, LONGEST_STEP)
 
 
 cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,

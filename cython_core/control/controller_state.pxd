@@ -133,7 +133,8 @@ cdef struct Command:         # what the drives are told
     bint leaves_end_effector # the transfer from the torque that led the end effector still goes on
     double at                # steady time of the last command
     double interval          # time from the command before to the last [s]
-    double[16] steps         # such times, the last first, of commands that did not come at once
+    double spell             # time that the present spell has lasted [s]
+    double[4] longest        # such times in it and in the three spells before
     long long count
 
 cdef struct Controller:

@@ -286,12 +286,25 @@ def test_drives_that_stand_while_the_process_does_are_no_oscillation(lasts, betw
         assert arm.phase is Phase.TRAJECTORY
 
 
-def test_states_without_stamps_that_come_in_bursts_hold_no_motion_up():
+@pytest.mark.parametrize("period", [0.005, 0.01])
+def test_stalls_that_follow_each_other_make_no_step_in_a_slow_loop(period):
+    arm = DrivenArm()
+    arm.period = period
+    arm.run(0.3).move(WAY, 1.2)
+    arm.run(0.2)
+    for _ in range(6):
+        arm.now += 0.05
+        arm.run(0.04)
+    assert (np.abs(np.diff(np.array(arm.told)[:, 0], axis=0)) <= 2.0 * period * FASTEST).all()
+
+
+@pytest.mark.parametrize(("size", "apart"), [(20, 1e-4), (20, 6e-4), (10, 6e-4)])
+def test_states_without_stamps_that_come_in_bursts_hold_no_motion_up(size, apart):
     arm = DrivenArm().run(0.1)
     arm.plant.measure = lambda state: state._replace(stamp=0.0)
     arm.move()
-    for k in range(1200):
-        arm.step(arm.now + (1e-4 if k % 20 else 0.02 - 19e-4))
+    for k in range(60 * size):
+        arm.step(arm.now + (apart if k % size else 0.02 - (size - 1) * apart))
     assert_allclose(arm.controller.position_command[0], HOME + WAY, atol=1e-6)
 
 
