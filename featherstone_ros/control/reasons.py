@@ -43,7 +43,7 @@ REFUSALS = {
     "the arm is now, or for what the law asks, expected less than its effort limit of {bound:.4g} "
     "(the least of description, effort_limit and drive, times effort_scale)",
     Refusal.TIMEOUT_TOO_SHORT: "state_timeout is {found:.4g} s, expected more than the "
-    "{bound:.4g} s from one joint state to the next",
+    "{bound:.4g} s that passed from one joint state to the next",
     Refusal.NO_WRENCH: "mode admittance follows nothing while no wrench comes on ~/wrench",
     Refusal.NOT_STILL: "the sensor is zeroed only while the arm is held still and is asked for "
     "nothing, not while it moves or presses: {phase}",
