@@ -1,6 +1,5 @@
 """The example that shows an arm in a browser: its page has what came, and it bears all that."""
 
-import signal
 import socket
 import sys
 from importlib import import_module
@@ -14,7 +13,6 @@ from support import Ros  # skips this module where ROS is missing
 # isort: split
 import rclpy
 from geometry_msgs.msg import WrenchStamped
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
@@ -84,22 +82,3 @@ def test_nothing_is_shown_that_has_not_come(ros: Ros, browser_view: ModuleType) 
     finally:
         rclpy.try_shutdown()
         server.stop()
-
-
-def test_ctrl_c_interrupts_nothing(
-    ros: Ros, browser_view: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def draw(_: Node) -> None:
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            raise RuntimeError("in the midst of something") from None
-
-    monkeypatch.setattr(browser_view.BrowserView, "_draw", draw)
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        browser_view.main(["panda", "--port", "0"])
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -130,30 +130,6 @@ def test_a_library_that_is_missing_is_named_by_the_skip_and_an_error_stays_one(r
 
 
 SCRIPT = Path(__file__).resolve().parents[2] / ".ci" / "environment.py"
-BASE = getattr(sys, "_base_executable", sys.executable)
-
-
-def installed(executable: str, venv: Path, extras: str = "demo") -> str:
-    """Bring an environment up to date; return the commands that this takes."""
-    code = f"""
-import environment
-environment.run = lambda title, *command, **variables: print(title, *command)
-environment.os.chdir(environment.PROJECT)
-environment.install(environment.Path({str(venv)!r}), {extras!r})
-"""
-    command, beside = [executable, "-c", code], {"PYTHONPATH": str(SCRIPT.parent)}
-    return subprocess.run(command, env=beside, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def test_an_environment_in_use_stays_and_gets_what_it_lacks(tmp_path):
-    """Neither its own Python, once it is activated, nor another setup.py makes it anew."""
-    assert f"{os.path.realpath(BASE)} -m venv {tmp_path}\n" in installed(sys.executable, tmp_path)
-    assert installed(BASE, tmp_path) == installed(sys.executable, tmp_path) == ""
-    more = installed(sys.executable, tmp_path, "lint")
-    assert ".[demo,lint]" in more and "--clear" not in more
-    assert installed(BASE, tmp_path) == installed(BASE, tmp_path, "lint") == ""
-    os.utime(tmp_path / "installed.txt", (0.0, 0.0))  # as if setup.py had been changed since
-    assert ".[demo,lint]" in installed(BASE, tmp_path, "lint")
 
 
 def test_what_the_machine_lacks_is_said_with_what_to_do(tmp_path):

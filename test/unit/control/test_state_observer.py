@@ -67,12 +67,6 @@ def motion(seed: int, speed: float = 0.5) -> Callable[[float], State]:
     return at
 
 
-def assert_near(actual, expected, atol: float) -> None:
-    """As assert_allclose, which takes longer than an observer does with a state."""
-    off = np.abs(np.subtract(actual, expected))
-    assert (off <= atol).all(), f"{actual} is off {expected} by {off}, at most {atol}"
-
-
 def sampled(seed: int, dt: float, duration: float = 1.0, speed: float = 0.5) -> Iterator[State]:
     at = motion(seed, speed)
     return (at(k * dt) for k in range(1, round(duration / dt) + 1))
@@ -90,7 +84,7 @@ def test_true_states_at_changing_rates_with_gaps_are_used_as_they_are(seed):
         after = random.uniform(0.001, 0.02 if k % 20 else 0.08)
         t += after
         assert source.give(*at(t), after)
-        assert_near(source.observer.estimate(), at(t), 1e-12)
+        assert_allclose(source.observer.estimate(), at(t), rtol=0, atol=1e-12)
         assert source.observer.inconsistent == -1
     assert not any(source.observer.rejected)
 
@@ -101,7 +95,7 @@ def test_missing_velocities_are_estimated(seed, dt):
     source = Source(dt)
     for k, (q, qd) in enumerate(sampled(seed, dt, 0.8)):
         assert source.give(q, NOT_MEASURED)
-        assert_near(source.observer.q, q, 1e-12)
+        assert_allclose(source.observer.q, q, rtol=0, atol=1e-12)
         if k * dt > 0.1:  # 30 Hz: 5 ms late
             lag = 1.0 / (2.0 * np.pi * 30.0) + dt
             assert (np.abs(source.observer.qd - qd) < ASSUMED * lag * 2.0).all()
@@ -140,7 +134,7 @@ def test_noise_of_positions_and_velocities_is_no_fault(seed, missing, dt):
         noisy = q + np.clip(random.normal(0.0, 0.002, 2), -0.005, 0.005)
         velocity = qd + ASSUMED * np.clip(random.normal(0.0, 0.01, 2), -0.02, 0.02)
         assert source.give(noisy, NOT_MEASURED if missing else velocity)
-        assert_near(source.observer.q, q, 0.01)
+        assert_allclose(source.observer.q, q, rtol=0, atol=0.01)
         assert source.observer.inconsistent == -1
     assert not any(source.observer.rejected)
 
@@ -153,7 +147,7 @@ def test_steps_of_an_encoder_are_followed(seed, velocity, step, dt):
     source = Source(dt)
     for q, qd in sampled(seed, dt, 0.8, 0.2):
         assert source.give(step * np.round(q / step), qd if velocity == "true" else NOT_MEASURED)
-        assert_near(source.observer.q, q, 2.5 * step + 0.002)
+        assert_allclose(source.observer.q, q, rtol=0, atol=2.5 * step + 0.002)
         assert source.observer.inconsistent == -1
     assert source.observer.oldest < TIMEOUT
 
@@ -196,7 +190,7 @@ def test_velocities_that_are_late_or_filtered_are_no_contradiction(seed, kind, d
         filtered = filtered + (1.0 - np.exp(-dt / 0.015)) * (qd - filtered)
         late = at(max(k * dt - 0.025, 0.0))[1]
         assert source.give(q, late if kind == "late" else filtered)
-        assert_near(source.observer.q, q, 1e-12)
+        assert_allclose(source.observer.q, q, rtol=0, atol=1e-12)
         assert source.observer.inconsistent == -1
 
 
@@ -327,7 +321,7 @@ def test_a_stop_to_the_bit_is_seen_though_the_arm_was_fast(missing):
     for k in range(60):
         assert source.give(q, NOT_MEASURED if missing else ZERO)
         if k * 0.005 > 0.05:
-            assert_allclose(source.observer.q, q, atol=1e-9)
+            assert_allclose(source.observer.q, q, rtol=0, atol=1e-9)
     assert_allclose(source.observer.qd, 0.0, atol=0.02)
 
 
@@ -424,7 +418,7 @@ def test_a_velocity_of_wrong_sign_unit_or_scale_is_contradicted(joint, factor, d
         assert source.give(q, wrong * qd)
         assert source.observer.inconsistent in (-1, joint)
         since += [k * dt] * (source.observer.inconsistent == joint)
-        assert_near(source.observer.q, q, 0.02 * ASSUMED.max())
+        assert_allclose(source.observer.q, q, rtol=0, atol=0.02 * ASSUMED.max())
         if source.observer.inconsistent == joint and abs(qd[joint]) > 0.1 * ASSUMED[joint]:
             assert abs(source.observer.qd[joint] - qd[joint]) < 0.3 * ASSUMED[joint]
     assert since and since[0] < 2.0

@@ -62,11 +62,6 @@ def push(twin: Twin, steps: int = 100) -> None:
     apply_wrench(twin, twin.model.base_link, np.zeros(6))
 
 
-def assert_kept(now: np.ndarray, before: np.ndarray, tolerance: float = 1e-9) -> None:
-    assert np.abs(before).max() > 0.1
-    assert np.abs(now - before).max() <= tolerance * np.abs(before).max()
-
-
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_motion_is_the_simulators(boat, integrator):
     """Bit for bit, under gravity and a wrench."""
@@ -122,12 +117,12 @@ def test_brakes_after_a_timeout_lock_the_joints_and_leave_the_momentum(model):
     steps = np.abs(np.diff(velocities, axis=0))
     assert (steps <= 1.001 * speed / 100).all()  # in 0.1 s, evenly
     assert twin.qd.tolist() == [0.0] * 7
-    assert_kept(momentum(twin), before, 1e-8)
+    assert_equal_to_rounding(momentum(twin), before, tolerance=1e-8)
     locked, turned = twin.q, twin.base_pose
     twin.advance(1.0, 2000)
     assert twin.q.tolist() == locked.tolist()
     assert np.abs(twin.base_pose - turned).max() > 0.01
-    assert_kept(momentum(twin), before, 1e-8)
+    assert_equal_to_rounding(momentum(twin), before, tolerance=1e-8)
 
 
 def test_brakes_carry_what_keeps_the_joints_while_the_base_turns(model):
@@ -167,7 +162,7 @@ def test_joint_stops_and_effort_limits_are_forces_within_the_arm(model):
         twin.advance(0.0, 100)
         assert (np.abs(twin.effort) <= model.effort_limit).all()
     assert ((twin.q > model.upper) & (twin.q < model.upper + 0.02)).any()
-    assert_kept(momentum(twin), before, 1e-7)
+    assert_equal_to_rounding(momentum(twin), before, tolerance=1e-7)
 
 
 def test_set_state_moves_joints_and_leaves_the_base(model):

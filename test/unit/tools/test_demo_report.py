@@ -21,7 +21,7 @@ from featherstone_ros.tools.demo.report import (
     measure,
 )
 from featherstone_ros.tools.multi_sine import POINT_SPACING, load_share, plan
-from featherstone_ros.tools.panels import seen_from, segments
+from featherstone_ros.tools.panels import segments
 from featherstone_ros.tools.result import json_text
 from featherstone_ros.tools.robot_setup import load
 from featherstone_ros.tools.style import short_names
@@ -219,12 +219,6 @@ def test_segments_join_base_joints_and_tool(robot):
     np.testing.assert_allclose(lines[0], [[0, 0, 0], [0, 0, 0.333]], atol=1e-12)
     tool = [0.088, 0, 0.333 + 0.316 + 0.384 - 0.107 - 0.1034]
     assert np.isclose(ends, tool, atol=1e-9).all(axis=1).any()
-
-
-def test_projection_keeps_up_upwards():
-    shown = seen_from(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
-    assert shown[0, 1] > 0.9 and abs(shown[0, 0]) < 1e-12
-    np.testing.assert_allclose(shown[1], 0.0)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 import urdf_text
 import yaml
 from example_robots import ROBOTS, example_robot
-from refusals import refused_commands
 from studies import few_or_all
 
 from featherstone_ros import Dynamics, Model
@@ -32,13 +31,7 @@ from featherstone_ros.model.robots import robot_file
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.tools import cli, progress_bar, trajectory_files
 from featherstone_ros.tools.proposal import EASY, gravity_load, propose, start_posture, tool_link
-from featherstone_ros.tools.setup.files import (
-    _friction_error,
-    _key,
-    _number,
-    parameter_file,
-    paths,
-)
+from featherstone_ros.tools.setup.files import _key, _number, parameter_file, paths
 from featherstone_ros.tools.setup.report import _near, summary
 from featherstone_ros.tools.trial_drive import HEAVIER, drive, first_motion
 
@@ -223,46 +216,6 @@ def test_the_file_has_the_gains_that_drive_and_what_wrong_friction_leaves_at_eac
     ):
         (line,) = (line for line in text.splitlines() if line.strip().startswith(f"{joint}: {{p"))
         assert f", {300.0 * c / p:.2g} mrad" in line
-
-
-@pytest.mark.parametrize(
-    ("friction", "p", "said"),
-    [(0.0, 20.0, "50 mrad per N m"), (0.0, 0.09, "11 rad per N m"), (10.0, 4.1, "0.73 rad")],
-)
-def test_an_error_is_told_in_whole_units_where_it_is_large(panda, friction, p, said):
-    model = replace(panda.model, friction=np.full(panda.model.n, friction))
-    gains = ChosenGains(np.full(model.n, p), panda.gains.d, {})
-    assert _friction_error(replace(panda, model=model, gains=gains), 0) == said
-
-
-def test_the_file_has_the_damping_and_its_reason(panda, tmp_path):
-    path = tmp_path / "panda.yaml"
-    path.write_text(parameter_file(panda, []))
-    parameters = read_parameters(path)["feedforward_controller"]
-    written = [parameters[f"damping.{joint}"] for joint in panda.model.joint_names]
-    np.testing.assert_allclose(written, panda.damping.value, rtol=1e-3)
-    assert (panda.damping.value < panda.damping.wanted).any()
-    assert "for hand guiding, less for its smallest inertia" in path.read_text()
-
-
-HELD = LIMITED.format(50) + '<dynamics friction="60" damping="1"/>'
-TILTED = (
-    urdf_text.joint("turn", "base", "arm", inside=LIMITED.format(0)),
-    urdf_text.joint("hip", "arm", "leg", axis="0.4 1 0", inside=LIMITED.format(0)),
-)
-test_an_arm_that_cannot_be_held_gets_a_reason_no_files_and_no_commands = refused_commands(
-    {
-        "weak.urdf": urdf_text.robot(*map(urdf_text.link, ("base", "arm", "leg")), *TILTED),
-        "stuck.urdf": urdf_text.chain("hip", "knee", axis="0 1 0", inside=HELD),
-        "stone.urdf": "<robot name='stone'><link name='a'/></robot>",
-        "scara.urdf": urdf_text.scara(effort=12),
-    },
-    ("setup weak.urdf", 1, r"<limit effort> is 0.*turn \(weight 0\).*hip \(weight 0\.\d+\)"),
-    ("setup stuck.urdf", 1, "would not start.*friction takes 61"),
-    ("setup stone.urdf", 1, "'stone' has no joint that moves"),
-    ("setup scara.urdf", 1, "joint 'z' needs 14.7 to be held, its effort limit is 12"),
-    ("setup ur5e --joints elbow_joint wrist", 1, "'wrist'; valid names: elbow_joint"),
-)
 
 
 @pytest.mark.usefixtures("pictured")
