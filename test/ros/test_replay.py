@@ -109,7 +109,7 @@ def test_a_command_that_fails_at_a_mark_ends_the_replay(rig):
 @pytest.mark.parametrize(
     ("end", "reason"),
     [
-        (lambda rig: be_patient(rig, 0.01), "the last motion was abandoned: no joint state for"),
+        (lambda rig: be_strict(rig, 1e-6), "the last motion was abandoned: joint '"),
         (lambda rig: rig.ros.change_state(rig.control, "deactivate"), "inactive"),
     ],
     ids=["fault", "deactivated"],
@@ -122,14 +122,14 @@ def test_what_ends_the_controllers_motion_ends_the_replay_with_its_reason(rig, e
     assert process.wait() == 1, process.output
     assert f"replay: left/feedforward_controller: {reason}" in process.output, process.output
     assert "Traceback" not in process.output
-    be_patient(rig, 0.1)
+    be_strict(rig, 0.3)
     if rig.ros.state(rig.control) == "inactive":
         rig.ros.change_state(rig.control, "activate")
 
 
-def be_patient(rig: Rig, seconds: float) -> bool:
-    """Set for how long the controller waits for a joint state; they come each 0.02 s."""
-    return rig.ros.set_parameters(rig.control, {"state_timeout": seconds})[0].successful
+def be_strict(rig: Rig, tolerance: float) -> bool:
+    """Set how far the arm may be off its path [rad]."""
+    return rig.ros.set_parameters(rig.control, {"path_tolerance": tolerance})[0].successful
 
 
 def test_a_recording_of_joint_states_is_followed_as_it_was_measured(rig):
