@@ -160,8 +160,8 @@ def arm(shared: ScriptedArm) -> Iterator[ScriptedArm]:
     """The shared controller, holding the arm at Q in mode feedforward."""
     unloaded = {"payload__mass": 0.0, "payload__link": "", "payload__name": ""}
     shared.set(mode="gravity_compensation", preflight="warn", **unloaded, **PATIENT)
+    shared.answer()  # it may predict an arm that has moved: tests with nodes of their own take long
     assert all(shared.set(mode="feedforward"))
-    shared.answer()  # where tests with nodes of their own ran meanwhile, it was without states
     shared.ros.take_all(shared.commands)  # it has commanded all that time
     shared.settle(GRAVITY)
     yield shared
