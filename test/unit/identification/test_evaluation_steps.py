@@ -255,6 +255,11 @@ def motion_of(velocity, acceleration=None):
     return SmoothMotion(time, 0 * velocity, *moves)
 
 
+def test_a_joint_that_sticks_half_the_time_weighs_little():
+    bound = np.full((1, 1), 0.5)
+    assert replace(motion_of([1.0]), low=-bound, high=bound).trust == 0.5**4
+
+
 @pytest.mark.parametrize("armature", [False, True])
 def test_what_was_put_in_is_found(armature):
     random = np.random.default_rng(3)
