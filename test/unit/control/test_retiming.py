@@ -314,6 +314,7 @@ test_what_cannot_be_timed_is_refused_by_name = refusals(
 )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:invalid escape")  # as Python compiles it for the first time
 @pytest.mark.study  # to import it takes 1.4 s
 def test_it_is_no_slower_than_toppra():
     """Within limits of velocity and acceleration, which both have, on the same curve."""
