@@ -1,5 +1,6 @@
 """Time a path anew: as fast as the limits allow, along the same path, from rest to rest."""
 
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 
@@ -314,12 +315,13 @@ test_what_cannot_be_timed_is_refused_by_name = refusals(
 )  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:invalid escape")  # as Python compiles it for the first time
 @pytest.mark.study  # to import it takes 1.4 s
 def test_it_is_no_slower_than_toppra():
     """Within limits of velocity and acceleration, which both have, on the same curve."""
-    import toppra
-    from toppra import algorithm, constraint
+    with warnings.catch_warnings():  # Python's, of its source, the first time
+        warnings.simplefilter("ignore")
+        import toppra
+        from toppra import algorithm, constraint
 
     (stretch,) = of_corners(PATH, 0.05)
     grid = np.linspace(0.0, stretch.length, 2001)
