@@ -41,10 +41,10 @@ class EffortWatch:
         What was told stays until torque is measured: an arm that carries little tells nothing.
         ``echo``: (3, n) sums so far of squared commands, of squared efforts, of their products.
         """
-        if states - self._states < ENOUGH:
+        count = states - self._states
+        if count < ENOUGH:
             return dict(self._told)
-        since, self._sums = echo - self._sums, echo
-        count, self._states = states - self._states, states
+        since, self._sums, self._states = echo - self._sums, echo, states
         commanded, measured, product = since
         loaded = commanded > count * (LOADED * self._limit) ** 2
         proportional = in_proportion(product, commanded, measured)
