@@ -6,7 +6,6 @@ The nodes, and what belongs to one of them:
   ``controller_diagnostics`` (whether it does); ``controller_state``, ``follow_joint_trajectory``.
 - ``digital_twin`` with ``simulate_mode``, ``floating_base``;
   ``shadow_mode``, ``payload_service``.
-- ``torque_markers``: arrows for RViz.
 
 What they share:
 

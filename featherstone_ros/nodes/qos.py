@@ -16,7 +16,6 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Listeners that act on the newest: what came before it is of no use any more. A sender of either
 # reliability is heard.
 NEWEST = _best_effort(4)  # no more, since a waiting state is a late one; loses none of a burst
-LAST = _best_effort(1)
 TIME = _best_effort(10)  # /clock
 # Listeners that miss none, though they are held up.
 EVERY = _best_effort(1000)

@@ -5,12 +5,9 @@
   is in ``cython_core/simulation``.
 - ``closed_loop``: an arm that moves under its controller, simulated or on a bus.
 - ``simulated_arm``: the simulated one.
-- ``driven_arm``: an arm whose drives are told currents, duty cycles or positions, with play.
-- ``drive_bus``: a plant whose bus speaks in the drives' own units.
 """
 
-from .driven_arm import DrivenArm
 from .simulator_settings import Noise, SimulatorSettings
 from .twin import Twin
 
-__all__ = ["DrivenArm", "Noise", "SimulatorSettings", "Twin"]
+__all__ = ["Noise", "SimulatorSettings", "Twin"]
