@@ -20,7 +20,7 @@ What they share:
 - ``qos``: quality of service of every topic; ``callback_groups``: what no executor waits for.
 - ``locked_report``: where joints stand that the node does not move.
 - ``messages``: messages from bytes.
-- ``throttled_log``, ``usage``, ``launch_support``: log lines, ``--help``, launch files.
+- ``throttled_log``, ``launch_support``: log lines, launch files.
 
 The executable of a node (``featherstone_ros/<node>.py``) imports nothing slow,
 so that a signal during the imports is not a traceback (see ``execution``).
