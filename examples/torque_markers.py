@@ -24,7 +24,7 @@ from featherstone_ros.model.robot_description import Joint
 from featherstone_ros.model.urdf import parse
 from featherstone_ros.nodes.execution import run
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.qos import RELIABLE
+from featherstone_ros.nodes.topics import RELIABLE
 from featherstone_ros.parameter import Parameter
 
 LAST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
