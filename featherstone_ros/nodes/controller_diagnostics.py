@@ -21,10 +21,14 @@ from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes.controller_loop import ControllerLoop
-from featherstone_ros.nodes.diagnostics_publisher import DuplicatePublishers, Report, publishers_of
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
-from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.motion_input import MotionInput
+from featherstone_ros.nodes.node_diagnostics import (
+    DuplicatePublishers,
+    LockedJointsReport,
+    Report,
+    publishers_of,
+)
 
 GIVEN_UP = (Event.ABANDON, Event.STATES_STOPPED, Event.FALL_BACK, Event.FAIL)  # a motion
 

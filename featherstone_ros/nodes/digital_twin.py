@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
 
 from rclpy.context import Context
 
@@ -18,25 +17,19 @@ from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.locked_joints import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.nodes import floating_base, payload_service
-from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.execution import StartError
-from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
-from featherstone_ros.nodes.parameters import Commit
+from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import SimulateMode, topic_parameter
 from featherstone_ros.observer.shadow_settings import (
     ShadowSettings,
     shadow_parameters,
 )
-from featherstone_ros.parameter import Parameter, Value, default_of, of_length, parameters_of
+from featherstone_ros.parameter import Parameter, default_of, of_length, parameters_of
 from featherstone_ros.realtime import scheduling
 from featherstone_ros.simulation import twin as simulation
 
-Mode = SimulateMode | ShadowMode
-MODES: dict[str, type[Mode]] = {
-    "simulate": SimulateMode,
-    "shadow": ShadowMode,
-}
+MODES = {"simulate": SimulateMode, "shadow": ShadowMode}
 
 PARAMETERS = (
     Parameter(
@@ -74,7 +67,6 @@ class DigitalTwin(ModelNode):
 
     def __init__(self, context: Context | None = None) -> None:
         """Declare the parameters."""
-        self._mode: Mode | None = None
         super().__init__("digital_twin", PARAMETERS, context)
         if self.parameters["mode"] == "shadow" and self.parameters["base"] != "fixed":
             raise StartError(
@@ -102,39 +94,6 @@ class DigitalTwin(ModelNode):
         yield from payload_parameters_of(self.parameters[PAYLOAD_NAMES])
 
     def configure(self) -> None:
-        """Make the mode."""
+        """Make the mode, which does all that follows."""
         self.tell_assumption()
-        self._mode = MODES[str(self.parameters["mode"])](self)
-
-    @property
-    def _chosen(self) -> Mode:
-        """The mode, once configured."""
-        if self._mode is None:
-            raise RuntimeError("the twin is not configured")
-        return self._mode
-
-    def activate(self) -> None:
-        """Let the mode work."""
-        self._chosen.activate()
-
-    def deactivate(self) -> None:
-        """Let the mode rest."""
-        self._chosen.deactivate()
-
-    def cleanup(self) -> None:
-        """Forget the mode."""
-        self._chosen.cleanup()
-
-    def halt(self) -> None:
-        """Stop the mode's thread."""
-        if self._mode is not None:
-            self._mode.halt()
-
-    def plan(self, values: Mapping[str, Value]) -> Commit:
-        """Prepare the mode for new settings."""
-        return self._chosen.plan(values)
-
-    def diagnose(self) -> Report:
-        """Return what the mode says."""
-        report = self._chosen.diagnose()
-        return replace(report, values={**report.values, ASSUMED: self.assumption or "none"})
+        self._worker = MODES[str(self.parameters["mode"])](self)

@@ -32,9 +32,9 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.nodes.controller_diagnostics import ControllerDiagnostics
 from featherstone_ros.nodes.controller_loop import ControllerLoop
-from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.motion_input import MotionInput
+from featherstone_ros.nodes.node_diagnostics import Report
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.realtime import scheduling

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from time import monotonic
 from typing import Any
@@ -28,17 +27,17 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.locked_joints import locked_positions
 from featherstone_ros.model.parameter_files import misspelt
-from featherstone_ros.nodes.diagnostics_publisher import (
+from featherstone_ros.nodes.execution import StartError, one_line
+from featherstone_ros.nodes.node_diagnostics import (
     ERROR,
     OK,
     WARN,
     DiagnosticsPublisher,
     Report,
+    ThrottledLog,
     check_description,
 )
-from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.parameters import Commit, Parameters
-from featherstone_ros.nodes.throttled_log import ThrottledLog
 from featherstone_ros.nodes.topics import LATCHED, SeldomGroup
 from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.text import plain
@@ -85,8 +84,9 @@ class ModelNode(LifecycleNode):
     has no effect.
 
     A derived class makes its topics in ``configure`` and reads ``self.model`` and
-    ``self.parameters``. What it raises in a transition as ``FeatherstoneError`` or ``ValueError``
-    is logged as the reason why the transition failed.
+    ``self.parameters``; from then on it does its work, or another object does, ``_worker``. What is
+    raised in a transition as ``FeatherstoneError`` or ``ValueError`` is logged as the reason why
+    the transition failed.
 
     Commands do not end while the arm moves: before ``cleanup``, ``shutdown`` or the end of the
     process, ``begin_rest`` is called and ``is_at_rest`` awaited, ``rest_patience`` seconds at most,
@@ -125,6 +125,7 @@ class ModelNode(LifecycleNode):
         self._problem = ""
         self._description_report: Report | None = None
         self._configured = False
+        self._worker: Any = self  # has ``activate`` and what follows it below
         self.parameters = Parameters(self, self._plan)
         self.parameters.declare([*COMMON_PARAMETERS, *settings])
         self._description = str(self.parameters["robot_description"])
@@ -176,17 +177,11 @@ class ModelNode(LifecycleNode):
         """Stop all threads; the node is destroyed next, in whatever state it is."""
 
     def is_at_rest(self) -> bool:
-        """Return whether the commands may end now: the arm stands, or its state is unknown.
-
-        Any thread may ask.
-        """
+        """Return whether the arm stands, or its state is unknown; any thread may ask."""
         return True
 
     def motion_left(self) -> str:
-        """Return the joints that still moved at the end of the commands; empty: none was seen to.
-
-        To be called after ``stop``.
-        """
+        """Return the joints that still moved at ``stop``; empty: none was seen to."""
         return ""
 
     def begin_rest(self) -> None:
@@ -257,7 +252,7 @@ class ModelNode(LifecycleNode):
 
     def destroy_node(self) -> None:
         """Stop all threads and destroy the node."""
-        self.halt()
+        self._worker.halt()
         super().destroy_node()
 
     # Robot description.
@@ -266,9 +261,9 @@ class ModelNode(LifecycleNode):
         try:
             self._description = description_text(self._description)
             self._load_model()
+        except StartError:
+            raise
         except (FeatherstoneError, ValueError) as error:
-            if isinstance(error, StartError):
-                raise
             raise StartError(f"parameter robot_description or joints: {error}") from error
 
     def _wait_for_description(self) -> None:
@@ -284,20 +279,15 @@ class ModelNode(LifecycleNode):
         if message.data == self._description:
             return
         self._description = message.data
-        if self._configured:
-            self._warn_of_other_description()
-        else:
+        if not self._configured:
             self.get_logger().info("robot description received")
             self._start_automatically()
-
-    def _warn_of_other_description(self) -> None:
-        if self._description == self._model_text:
-            return
-        self.get_logger().warning(
-            "refused another robot description while configured with one; "
-            "clean up and configure the node to use it"
-        )
-        self.publish_diagnostics()
+        elif self._description != self._model_text:
+            self.get_logger().warning(
+                "refused another robot description while configured with one; "
+                "clean up and configure the node to use it"
+            )
+            self.publish_diagnostics()
 
     def _load_model(self) -> None:
         """Make the model of the newest description and declare its joints' parameters."""
@@ -314,13 +304,19 @@ class ModelNode(LifecycleNode):
             self._joint_parameter_names.append(setting.name)
             self.parameters.declare([setting])
         self._model, self._model_text = model, self._description
-        self._warn_of_unknown_parameters()
+        if unknown := self.parameters.unknown_overrides():
+            names = ", ".join(misspelt(name, list(self.parameters)) for name in unknown)
+            self.get_logger().warning(f"ignored unknown parameters: {names}")
 
     def _parse(self, description: str) -> Model:
         """Return the model of a description; the last one is cached."""
         if self._parsed is None or self._parsed[0] != description:
-            with unlogged(Model.__module__):  # ``check_description`` says that, and more
+            logger = logging.getLogger(Model.__module__)
+            logger.disabled = True  # ``check_description`` says that, and more
+            try:
                 model = self.make_model(description)
+            finally:
+                logger.disabled = False
             if not model.n:
                 raise ModelError(
                     f"robot {model.name!r} has {len(model.link_names)} links and no joint that "
@@ -328,12 +324,6 @@ class ModelNode(LifecycleNode):
                 )
             self._parsed = description, model
         return self._parsed[1]
-
-    def _warn_of_unknown_parameters(self) -> None:
-        unknown = self.parameters.unknown_overrides()
-        if unknown:
-            names = ", ".join(misspelt(name, list(self.parameters)) for name in unknown)
-            self.get_logger().warning(f"ignored unknown parameters: {names}")
 
     # Start.
 
@@ -359,11 +349,11 @@ class ModelNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``activate``."""
         self._rest_by = inf
-        return self._attempt("activate", self.activate)
+        return self._attempt("activate", self._worker.activate)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``deactivate``."""
-        return self._attempt("deactivate", self.deactivate)
+        return self._attempt("deactivate", self._worker.deactivate)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``cleanup``."""
@@ -372,13 +362,11 @@ class ModelNode(LifecycleNode):
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call ``deactivate`` and ``cleanup`` as far as the state left needs it."""
         if state.state_id == State.PRIMARY_STATE_ACTIVE:
-            self._attempt("deactivate", self.deactivate)
-        if self._configured:
-            self._attempt("clean up", self._cleanup)
-        return TransitionCallbackReturn.SUCCESS
+            self._attempt("deactivate", self._worker.deactivate)
+        return self.on_error(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Go back to unconfigured after an unexpected exception in a transition."""
+        """Go back to unconfigured, after an unexpected exception in a transition too."""
         if self._configured:
             self._attempt("clean up", self._cleanup)
         return TransitionCallbackReturn.SUCCESS
@@ -396,7 +384,7 @@ class ModelNode(LifecycleNode):
     def _cleanup(self) -> None:
         self._configured = False
         self._description_report = None
-        self.cleanup()
+        self._worker.cleanup()
 
     def _attempt(self, what: str, action: Callable[[], None]) -> TransitionCallbackReturn:
         try:
@@ -426,7 +414,7 @@ class ModelNode(LifecycleNode):
             response.success = False
             if self._resting is not None:
                 why = "the arm is being brought to rest for another one"
-            elif not self._is_possible(asked):
+            elif not any(asked in it[:2] for it in self._state_machine.available_transitions):
                 why = f"not possible when {self.state_label}"
             else:
                 try:
@@ -440,11 +428,6 @@ class ModelNode(LifecycleNode):
             return response
 
         return callback
-
-    def _is_possible(self, asked: str | int) -> bool:
-        """Tell whether a transition, by label or number, is possible in the present state."""
-        available = self._state_machine.available_transitions
-        return any(asked in transition[:2] for transition in available)
 
     @property
     def rest_patience(self) -> float:
@@ -495,7 +478,7 @@ class ModelNode(LifecycleNode):
                 self._parse(description)
             except FeatherstoneError as error:
                 raise ValueError(f"robot_description: {one_line(error)}") from error
-        commit = self.plan(values) if self._configured else do_nothing
+        commit = self._worker.plan(values) if self._configured else do_nothing
 
         def commit_all() -> None:
             if changed:
@@ -510,44 +493,24 @@ class ModelNode(LifecycleNode):
         if self._description_report is not None:
             reports["robot description"] = self._description_report
         state = {"state": self.state_label}
-        return {
-            name: Report(report.level, report.message, {**state, **report.values})
-            for name, report in reports.items()
-        }
+        return {name: it._replace(values={**state, **it.values}) for name, it in reports.items()}
 
     def _report_of_state(self) -> Report:
+        report = Report(OK, self.state_label)
         if self._problem:
             return Report(ERROR, self._problem)
         if not self._description:
             return Report(WARN, "waiting for the robot description")
         if self.state_label == "active":
-            report = self._diagnosis()
-        else:
-            report = Report(OK, self.state_label)
+            try:
+                report = self._worker.diagnose()
+            except Exception:  # must not silence all diagnostics
+                self.log.error(f"no diagnosis:\n{traceback.format_exc()}")
+                report = Report(WARN, "unexpected exception in the diagnosis, see the log")
         if self._configured and self._description != self._model_text and report.level == OK:
             return Report(WARN, "another robot description was refused", report.values)
         return report
 
-    def _diagnosis(self) -> Report:
-        """Return the derived class's report; its failure must not silence all diagnostics."""
-        try:
-            return self.diagnose()
-        except Exception:
-            self.log.error(f"no diagnosis:\n{traceback.format_exc()}")
-            return Report(WARN, "unexpected exception in the diagnosis, see the log")
-
 
 def do_nothing() -> None:
     """Do nothing: there is nothing to commit."""
-
-
-@contextmanager
-def unlogged(name: str) -> Iterator[None]:
-    """Keep back what a logger of Python's says, but for what is critical."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from math import inf
 from time import monotonic
 from typing import Any
 
@@ -22,35 +21,13 @@ from featherstone_ros._loop import (
 )
 from featherstone_ros.model.locked_joints import absurd_text
 from featherstone_ros.nodes import realtime_loop
-from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
-from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
+from featherstone_ros.nodes.node_diagnostics import ERROR, OK, WARN, RecentText, Report
 from featherstone_ros.nodes.topics import DetachedGroup
 from featherstone_ros.realtime.scheduling import scheduling
 from featherstone_ros.text import plain
 
-LOGGED = 5  # of refusals that are alike, in ``throttled_log.LOG_INTERVAL``
-
-
-class RecentText:
-    """A text that the diagnostics show for a while.
-
-    Attributes:
-        last: The last one, however old.
-    """
-
-    def __init__(self, memory: float) -> None:
-        """Have no text yet; each is shown for ``memory`` seconds."""
-        self._memory = memory
-        self.last, self._end = "", -inf
-
-    def set(self, text: str) -> None:
-        """Show a text from now on."""
-        self.last, self._end = text, monotonic() + self._memory
-
-    @property
-    def recent(self) -> str:
-        """The text while it is shown, then empty."""
-        return self.last if monotonic() < self._end else ""
+LOGGED = 5  # of refusals that are alike, in ``node_diagnostics.LOG_INTERVAL``
 
 
 class Refusals(RecentText):
@@ -273,6 +250,7 @@ class LoopMode:
             **values,
             "scheduling": self.running.scheduling,
             "last refusal": self.refusals.last or "none",
+            ASSUMED: self._node.assumption or "none",
         }
         if not texts:
             return Report(OK, values=values)

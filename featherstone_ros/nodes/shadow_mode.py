@@ -19,10 +19,9 @@ from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.model.locked_joints import locked_positions
 from featherstone_ros.nodes import payload_service, realtime_loop
-from featherstone_ros.nodes.diagnostics_publisher import Report
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.locked_report import LockedJointsReport
-from featherstone_ros.nodes.loop_mode import LoopMode, RecentText
+from featherstone_ros.nodes.loop_mode import LoopMode
+from featherstone_ros.nodes.node_diagnostics import LockedJointsReport, RecentText, Report
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.topics import EVERY, RELIABLE
 from featherstone_ros.observer import Shadow

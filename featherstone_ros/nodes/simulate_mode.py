@@ -25,11 +25,15 @@ from featherstone_ros.control.drive_parameters import require_same_units
 from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.nodes import floating_base, realtime_loop
-from featherstone_ros.nodes.diagnostics_publisher import ERROR, DuplicatePublishers, Report
 from featherstone_ros.nodes.execution import one_line
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.loop_mode import LoopMode
+from featherstone_ros.nodes.node_diagnostics import (
+    ERROR,
+    DuplicatePublishers,
+    LockedJointsReport,
+    Report,
+)
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.topics import AHEAD, EVERY, RELIABLE
 from featherstone_ros.parameter import Parameter, Value

@@ -11,7 +11,7 @@ from typing import Any
 from sensor_msgs.msg import JointState
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
-from featherstone_ros.nodes.diagnostics_publisher import publishers_of
+from featherstone_ros.nodes.node_diagnostics import publishers_of
 from featherstone_ros.nodes.topics import seconds
 from featherstone_ros.tools.doctor.machine import Line
 from featherstone_ros.tools.interruption import held
