@@ -15,8 +15,8 @@ the model does not explain (mode shadow).
 
   listens   ~/commands, ~/joint_commands, ~/external_wrench, ~/set_state; ~/reset, ~/pause, ~/step
   publishes joint_states, /clock (publish_clock), /diagnostics; in mode shadow
-            ~/predicted_joint_states, ~/residual; with base: floating, ~/odom (or ~/base_pose and
-            ~/base_twist, without nav_msgs) and /tf (with tf2_msgs)
+            ~/predicted_joint_states, ~/residual; with base: floating, ~/odom (with nav_msgs)
+            and /tf (with tf2_msgs)
 
 Parameters to begin with (all of them: ros2 param list, ros2 param describe):
   robot_description   URDF text, or path, file:// or package:// of a .urdf or .xacro file; if it is

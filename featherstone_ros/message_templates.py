@@ -12,8 +12,8 @@ from collections.abc import Sequence
 HEADER = b"\0\1\0\0"  # of the encapsulation
 DOUBLE = 8  # [byte]
 
-# A message, and the offsets of its stamp (int32, uint32), pose (position, quaternion x y z w) and
-# twist (linear, angular), both as doubles; 0 for what the message does not have.
+# A message on a floating base, and the offsets of its stamp (int32, uint32), pose (position,
+# quaternion x y z w) and twist (linear, angular), both as doubles; 0: it has no twist.
 BaseMessage = tuple[bytes, int, int, int]
 
 
@@ -84,21 +84,6 @@ def stamped(frame_id: str, count: int) -> bytes:
     writer.add_header(frame_id)
     writer.add_doubles(count)
     return bytes(writer.data)
-
-
-# How a floating base moves.
-
-
-def pose_stamped(frame_id: str) -> BaseMessage:
-    """Return a geometry_msgs/PoseStamped."""
-    message = stamped(frame_id, 7)
-    return message, len(HEADER), len(message) - 7 * DOUBLE, 0
-
-
-def twist_stamped(frame_id: str) -> BaseMessage:
-    """Return a geometry_msgs/TwistStamped."""
-    message = stamped(frame_id, 6)
-    return message, len(HEADER), 0, len(message) - 6 * DOUBLE
 
 
 def odometry(frame_id: str, child_frame_id: str) -> BaseMessage:

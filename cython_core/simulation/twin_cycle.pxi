@@ -12,7 +12,7 @@ cdef enum TwinOutput:
     JOINT_STATES
     CLOCK                    # if there is one; then messages about a floating base, the sensor's
 
-cdef enum: MAX_BASE_MESSAGES = 3
+cdef enum: MAX_BASE_MESSAGES = 2
 
 cdef enum TwinRequest:
     START                    # begin to run, e.g. after an activation
@@ -45,7 +45,7 @@ cdef struct Steps:
 
 cdef struct BaseMessage:     # about the motion of a floating base
     Template message
-    size_t stamp, pose, twist          # their offsets in it; 0: not there
+    size_t stamp, pose, twist          # their offsets in it; 0: no twist
 
 cdef struct CommandTopic:     # std_msgs/Float64MultiArray: what each of its joints' drives is told
     int32_t n
@@ -113,8 +113,7 @@ cdef void publish_base(TwinCycle* twin, int64_t stamp, Output* output) noexcept 
         if not output.is_watched(output.loop, first + k):
             continue
         write_time(base.message.data + base.stamp, stamp)
-        if base.pose:
-            memcpy(base.message.data + base.pose, twin.arm.q_all, 7 * sizeof(double))
+        memcpy(base.message.data + base.pose, twin.arm.q_all, 7 * sizeof(double))
         if base.twist:
             memcpy(base.message.data + base.twist, twin.arm.qd_all, 6 * sizeof(double))
         output.publish(output.loop, first + k, base.message.data, base.message.size)

@@ -1,24 +1,16 @@
 """A simulated arm's floating base: its parameters, and the topics of its motion.
 
-``~/odom`` (nav_msgs/Odometry) where nav_msgs is installed, ``~/base_pose`` and ``~/base_twist``
-(geometry_msgs) where it is not; and the transform on ``/tf`` where tf2_msgs is installed. Poses are
-in the frame ``world_frame``, twists in the axes of the base link.
+``~/odom`` (nav_msgs/Odometry) and the transform on ``/tf`` (tf2_msgs), where these packages are
+installed. Poses are in the frame ``world_frame``, twists in the axes of the base link.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 
-from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.publisher import Publisher
 
-from featherstone_ros.message_templates import (
-    BaseMessage,
-    odometry,
-    pose_stamped,
-    tf_message,
-    twist_stamped,
-)
+from featherstone_ros.message_templates import BaseMessage, odometry, tf_message
 from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.topics import RELIABLE, TRANSFORMS
@@ -44,46 +36,30 @@ PARAMETERS = (
 
 def base_topics(node: ModelNode) -> list[tuple[Publisher, BaseMessage]]:
     """Return the topics of a floating base, each with its message; none where the base is fixed."""
-    base, world = node.model.base_link, str(node.parameters["world_frame"])
+    log, parameters = node.get_logger(), node.parameters
+    base, world = node.model.base_link, str(parameters["world_frame"])
     if not node.model.floating:
-        _warn_of_what_is_idle(node)
+        for name in parameters:
+            if name.startswith("initial_base") and parameters[name] != parameters.default(name):
+                log.warning(f"{name} is without effect: the base is fixed")
         return []
     if world in ("", base):
         raise ValueError(
             f"world_frame is {world!r}, expected the name of a frame other than the base link's"
         )
-    node.get_logger().info(
+    log.info(
         "the base floats; a controller that assumes a fixed base is wrong: docs/floating_base.md"
     )
-    topics: list[tuple[Publisher, BaseMessage]] = []
-    if importlib.util.find_spec("nav_msgs"):
-        from nav_msgs.msg import Odometry
-
-        publisher = node.create_publisher(Odometry, "~/odom", RELIABLE)
-        topics.append((publisher, odometry(world, base)))
-    else:
-        node.get_logger().info("nav_msgs is not installed: ~/base_pose and ~/base_twist, no ~/odom")
-        pose = node.create_publisher(PoseStamped, "~/base_pose", RELIABLE)
-        twist = node.create_publisher(TwistStamped, "~/base_twist", RELIABLE)
-        topics.append((pose, pose_stamped(world)))
-        topics.append((twist, twist_stamped(base)))
-    if node.parameters["publish_tf"]:
-        topics += _transform(node, world, base)
+    offered = [("nav_msgs", "Odometry", "~/odom", RELIABLE, odometry)]
+    if parameters["publish_tf"]:
+        offered.append(("tf2_msgs", "TFMessage", "/tf", TRANSFORMS, tf_message))
+    topics = []
+    for package, kind, topic, qos, message in offered:
+        try:
+            messages = importlib.import_module(f"{package}.msg")
+        except ImportError:
+            log.info(f"{package} is not installed: nothing of the base on {topic}")
+            continue
+        publisher = node.create_publisher(getattr(messages, kind), topic, qos)
+        topics.append((publisher, message(world, base)))
     return topics
-
-
-def _transform(node: ModelNode, world: str, base: str) -> list[tuple[Publisher, BaseMessage]]:
-    if not importlib.util.find_spec("tf2_msgs"):
-        node.get_logger().info("tf2_msgs is not installed: no transform of the base on /tf")
-        return []
-    from tf2_msgs.msg import TFMessage
-
-    publisher = node.create_publisher(TFMessage, "/tf", TRANSFORMS)
-    return [(publisher, tf_message(world, base))]
-
-
-def _warn_of_what_is_idle(node: ModelNode) -> None:
-    for name in node.parameters:
-        if name.startswith("initial_base"):
-            if node.parameters[name] != node.parameters.default(name):
-                node.get_logger().warning(f"{name} is without effect: the base is fixed")

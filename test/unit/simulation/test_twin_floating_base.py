@@ -12,7 +12,7 @@ from refusals import refusals
 
 import featherstone_ros as fr
 from featherstone_ros import message_templates as templates
-from featherstone_ros._twin import INPUTS, OUTPUTS, REQUESTS
+from featherstone_ros._twin import INPUTS, OUTPUTS
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.simulation import SimulatorSettings, Twin
 
@@ -202,7 +202,6 @@ def test_orientation_is_made_a_unit_quaternion(model):
 
 EVERY_MESSAGE = (
     templates.odometry("world", "panda_link0"),
-    templates.pose_stamped("world"),
     templates.tf_message("map", "panda_link0"),
 )
 
@@ -214,19 +213,17 @@ def header(writer: Writer, frame: str, stamp: int) -> None:
 
 
 def expected_messages(twin: Twin, stamp: int) -> list[bytes]:
-    """Return odometry, pose and transform as CDR has them."""
+    """Return odometry and transform as CDR has them."""
     pose, twist = twin.base_pose, twin.base_velocity
-    odometry, stamped, transform = Writer(), Writer(), Writer()
+    odometry, transform = Writer(), Writer()
     header(odometry, "world", stamp)
     odometry.add_string("panda_link0")
     odometry.add("d", *pose, *np.zeros(36), *twist, *np.zeros(36))
-    header(stamped, "world", stamp)
-    stamped.add("d", *pose)
     transform.add("I", 1)
     header(transform, "map", stamp)
     transform.add_string("panda_link0")
     transform.add("d", *pose)
-    return [odometry.message, stamped.message, transform.message]
+    return [odometry.message, transform.message]
 
 
 @pytest.mark.parametrize("clock", [False, True])
@@ -243,22 +240,9 @@ def test_pose_and_twist_go_out_with_every_state_and_its_stamp(model, clock):
         assert published[0][0] == (OUTPUTS["clock"] if clock else first)
         told = [data for output, data in published if output >= first and output != 0]
         expected = expected_messages(twin, k * 1_000_000)
-        assert told[-3:] == expected
+        assert told[-2:] == expected
         assert published[-1][0] == OUTPUTS["joint_states"]
     assert twin.base_velocity.any()
-
-
-def test_twist_is_told_in_the_axes_of_the_base(model):
-    settings = SimulatorSettings(lockstep=True)
-    twin = Twin(model, settings, False, [templates.twist_stamped("panda_link0")])
-    twin.start(0.0)
-    push(twin)
-    _, published, _ = twin.request(REQUESTS["pause"], 0)
-    published = twin.tick(2 * SECOND)[0]
-    writer = Writer()
-    header(writer, "panda_link0", 100_000_000)
-    writer.add("d", *twin.base_velocity)
-    assert (1, writer.message) in published
 
 
 SPACE, STANDING = (fr.Model.from_urdf(text, base=base) for text, base in
