@@ -11,16 +11,17 @@ import sys
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import LogInfo, OpaqueFunction
+from launch.actions import LogInfo
 from launch_ros.actions import Node
 
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.nodes.launch_support import (
     argument,
     base_link,
-    common_arguments,
     description,
     is_installed,
+    is_on,
+    launch,
     state_publisher,
     switch,
     value,
@@ -100,16 +101,14 @@ def beside(context: LaunchContext, prefix: str, y: float) -> Node:
 
 def sim_time(context: LaunchContext) -> dict[str, object]:
     """Return the parameter use_sim_time."""
-    return {"use_sim_time": value(context, "use_sim_time") == "true"}
+    return {"use_sim_time": is_on(context, "use_sim_time")}
 
 
 def generate_launch_description() -> LaunchDescription:
     """Describe the arguments and the nodes."""
-    return LaunchDescription(
-        [
-            *common_arguments(robot="panda"),
-            argument("spacing", "distance between the robots [m]; 0: superimposed", "1.0"),
-            switch("use_sim_time", "take the time from the topic /clock"),
-            OpaqueFunction(function=start),
-        ]
+    return launch(
+        "panda",
+        start,
+        argument("spacing", "distance between the robots [m]; 0: superimposed", "1.0"),
+        switch("use_sim_time", "take the time from the topic /clock"),
     )

@@ -11,13 +11,12 @@ or joint_trajectory_controller, whose positions the twin's drives follow.
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from featherstone_ros.model.ros2_control import BROADCASTER, CONTROLLERS
 from featherstone_ros.nodes.launch_support import (
     argument,
-    common_arguments,
+    launch,
     package_node,
     require_installed,
     state_publisher,
@@ -71,16 +70,10 @@ def start(context: LaunchContext) -> list[Action]:
 
 def generate_launch_description() -> LaunchDescription:
     """Describe the arguments and the nodes."""
-    return LaunchDescription(
-        [
-            *common_arguments(robot="panda"),
-            argument(
-                "controller",
-                "controller that moves the arm",
-                "feedforward_controller",
-                choices=list(INTERFACES),
-            ),
-            argument("rate", "of the twin and of the controller manager [Hz]", "500"),
-            OpaqueFunction(function=start),
-        ]
+    first, *_ = INTERFACES
+    return launch(
+        "panda",
+        start,
+        argument("controller", "controller that moves the arm", first, choices=list(INTERFACES)),
+        argument("rate", "of the twin and of the controller manager [Hz]", "500"),
     )

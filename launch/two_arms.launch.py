@@ -10,12 +10,11 @@ see docs/two_arms.md.
 
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
-from launch.actions import OpaqueFunction
 
 from featherstone_ros.nodes.launch_support import (
     argument,
-    common_arguments,
     is_installed,
+    launch,
     package_node,
     state_publisher,
     value,
@@ -57,11 +56,5 @@ def generate_launch_description() -> LaunchDescription:
             "tip": "link of the {} arm's end effector; empty: that of the parameter file",
         }.items()
     ]
-    return LaunchDescription(
-        [
-            *common_arguments(robot=""),
-            *of_arms,
-            argument("mode", "control law of both; empty: that of the parameter file"),
-            OpaqueFunction(function=start),
-        ]
-    )
+    mode = argument("mode", "control law of both; empty: that of the parameter file")
+    return launch("", start, *of_arms, mode)

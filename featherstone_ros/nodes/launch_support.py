@@ -3,23 +3,26 @@
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from ament_index_python.packages import get_package_prefix
-from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument
+from launch import LaunchContext, LaunchDescription
+from launch.action import Action
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
+from featherstone_ros.control.choices import Mode
 from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.parameter_files import NodeParameters, read_parameters
 from featherstone_ros.model.robots import RobotFile, robot_file, robot_names, robot_parameters
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
 from featherstone_ros.model.share import share_directory
 from featherstone_ros.model.urdf import parse
+from featherstone_ros.simulation.simulator_settings import PACED, SIMULATED
 from featherstone_ros.simulation.twin import home_positions
 
 PACKAGE = "featherstone_ros"
@@ -42,9 +45,14 @@ def switch(name: str, text: str, default: str = "false") -> DeclareLaunchArgumen
     return argument(name, text, default, ["true", "false"])
 
 
-def common_arguments(robot: str) -> list[DeclareLaunchArgument]:
-    """Return the arguments that every launch file has; ``robot``: the default of that one."""
-    return [
+def launch(
+    robot: str, start: Callable[[LaunchContext], Sequence[Action]], *more: Action
+) -> LaunchDescription:
+    """Return what every launch file describes: its own arguments and actions, then ``start``.
+
+    ``robot``: the default of the argument of that name.
+    """
+    common = [
         argument(
             "robot",
             f"{', '.join(robot_names())}, or the path of a URDF or xacro file; "
@@ -58,6 +66,16 @@ def common_arguments(robot: str) -> list[DeclareLaunchArgument]:
         argument("namespace", "of all nodes"),
         argument("joint_states", "topic of the measured or simulated joint states", "joint_states"),
     ]
+    return LaunchDescription([*common, *more, OpaqueFunction(function=start)])
+
+
+TWIN_ARGUMENTS = (
+    argument("twin_robot", "the arm that is simulated, if it is another than robot"),
+    argument("twin_parameters", "a parameter file of the twin alone, e.g. with its payload.mass"),
+)
+MODE = argument(
+    "mode", "control law; empty: that of the parameter files", choices=["", *map(str, Mode)]
+)
 
 
 def value(context: LaunchContext, argument: str) -> str:
@@ -65,11 +83,17 @@ def value(context: LaunchContext, argument: str) -> str:
     return LaunchConfiguration(argument).perform(context)
 
 
+def is_on(context: LaunchContext, argument: str) -> bool:
+    """Return the value of a switch."""
+    return value(context, argument) == "true"
+
+
 def description(context: LaunchContext, argument: str = "robot") -> dict[str, ParameterValue]:
     """Return the parameter ``robot_description``, or nothing if the argument is left open."""
     if not value(context, argument):
         return {}
-    return {"robot_description": _text(read_description(described(context, argument)))}
+    text = read_description(described(context, argument))
+    return {"robot_description": ParameterValue(text, value_type=str)}
 
 
 def described(context: LaunchContext, argument: str = "robot") -> RobotFile:
@@ -77,10 +101,6 @@ def described(context: LaunchContext, argument: str = "robot") -> RobotFile:
     given = value(context, "xacro_arguments")
     robot = value(context, argument)
     return robot_file(f"{shlex.quote(robot)} {given}" if given else robot)
-
-
-def _text(text: str) -> ParameterValue:
-    return ParameterValue(text, value_type=str)
 
 
 def parameter_files(context: LaunchContext) -> list[Path]:
@@ -121,6 +141,28 @@ def package_node(
     )
 
 
+def twin_node(context: LaunchContext, clock: bool, lockstep: bool) -> Node:
+    """Return the action that starts the twin; ``clock``: it publishes /clock."""
+    parameters: dict[str, object] = {"publish_clock": True} if clock else {}
+    parameters |= PACED if lockstep else {}
+    if value(context, "twin_robot"):
+        parameters |= description(context, "twin_robot")
+    remappings = [(f"~/{topic}", value(context, topic)) for topic in ("commands", "joint_commands")]
+    own = value(context, "twin_parameters")
+    more = [Path(own).expanduser().absolute()] if own else []
+    return package_node(context, "digital_twin", parameters, remappings, more=more)
+
+
+def controller_node(context: LaunchContext) -> Node:
+    """Return the action that starts the controller."""
+    parameters: dict[str, object] = dict(SIMULATED) if is_on(context, "use_sim_time") else {}
+    if value(context, "mode"):
+        parameters["mode"] = value(context, "mode")
+    topics = ("commands", "joint_commands", "wrench")
+    remappings = [(f"~/{topic}", value(context, topic)) for topic in topics]
+    return package_node(context, "feedforward_controller", parameters, remappings)
+
+
 def state_publisher(
     context: LaunchContext, joint_states: str, prefix: str = "", text: str = ""
 ) -> Node:
@@ -137,7 +179,7 @@ def state_publisher(
         parameters=[
             {
                 **description(context),
-                **({"robot_description": _text(text)} if text else {}),
+                **({"robot_description": ParameterValue(text, value_type=str)} if text else {}),
                 "use_sim_time": context.launch_configurations.get("use_sim_time") == "true",
                 "frame_prefix": f"{prefix}/" if prefix else "",
             }
