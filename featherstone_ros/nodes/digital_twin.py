@@ -16,11 +16,11 @@ from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.locked_joints import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
-from featherstone_ros.nodes import floating_base, payload_service
+from featherstone_ros.nodes import payload_service
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.shadow_mode import ShadowMode
-from featherstone_ros.nodes.simulate_mode import SimulateMode, topic_parameter
+from featherstone_ros.nodes.simulate_mode import BASE_PARAMETERS, SimulateMode, topic_parameter
 from featherstone_ros.observer.shadow_settings import (
     ShadowSettings,
     shadow_parameters,
@@ -49,7 +49,7 @@ PARAMETERS = (
         check=of_length(3),
     ),
     *simulation.PARAMETERS,
-    *floating_base.PARAMETERS,
+    *BASE_PARAMETERS,
     *parameters_of(ShadowSettings),
     *parameters_of(Drives),
     *PAYLOAD_PARAMETERS,

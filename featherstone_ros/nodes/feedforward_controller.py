@@ -104,8 +104,7 @@ class FeedforwardController(ModelNode):
             )
             return
         try:
-            from featherstone_ros.nodes.controller_state import ControllerState
-            from featherstone_ros.nodes.follow_joint_trajectory import Goals
+            from featherstone_ros.nodes.joint_trajectory_clients import ControllerState, Goals
 
             rate = self.parameters["action_monitor_rate"]
             self._served.append(Goals(self, loop, self._motions, rate))

@@ -18,11 +18,11 @@ from featherstone_ros.control.payload import gravity_and_payload, model_with_pay
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.model.locked_joints import locked_positions
-from featherstone_ros.nodes import payload_service, realtime_loop
+from featherstone_ros.nodes import payload_service
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.node_diagnostics import LockedJointsReport, RecentText, Report
 from featherstone_ros.nodes.parameters import Commit
+from featherstone_ros.nodes.realtime_loop import LoopMode, Record
 from featherstone_ros.nodes.topics import EVERY, RELIABLE
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
@@ -111,7 +111,7 @@ class ShadowMode(LoopMode):
 
     # Records of the loop.
 
-    def _note(self, record: realtime_loop.Record) -> None:
+    def _note(self, record: Record) -> None:
         kind, index, _, value, _ = record
         if kind == RECORDS["refused"]:
             self._refuse(*refusal(index, value, self._node.model.joint_names))

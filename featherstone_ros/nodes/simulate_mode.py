@@ -6,6 +6,7 @@ Python does: parameters and services as requests to the loop, and the log and th
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.exceptions import InvalidTopicNameException
+from rclpy.publisher import Publisher
 from rclpy.validate_topic_name import validate_topic_name
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -24,10 +26,10 @@ from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
 from featherstone_ros.control.drive_parameters import require_same_units
 from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.message_faults import refusal
-from featherstone_ros.nodes import floating_base, realtime_loop
+from featherstone_ros.message_templates import BaseMessage, odometry, tf_message
+from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.execution import one_line
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.node_diagnostics import (
     ERROR,
     DuplicatePublishers,
@@ -35,7 +37,8 @@ from featherstone_ros.nodes.node_diagnostics import (
     Report,
 )
 from featherstone_ros.nodes.parameters import Commit
-from featherstone_ros.nodes.topics import AHEAD, EVERY, RELIABLE
+from featherstone_ros.nodes.realtime_loop import LoopMode, Record
+from featherstone_ros.nodes.topics import AHEAD, EVERY, RELIABLE, TRANSFORMS
 from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.simulation import SimulatorSettings, Twin
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot, twin_settings
@@ -63,7 +66,7 @@ class SimulateMode(LoopMode):
         """Make the twin and the topics it publishes on; the node has a model."""
         model = model_with_payload(node.parameters, node.model)
         publish_clock = bool(node.parameters["publish_clock"])
-        base_topics = floating_base.base_topics(node)
+        of_base = base_topics(node)
         self._own = command_topics(
             node.parameters, model.joint_names, TOPICS, node.resolve_topic_name
         )
@@ -71,7 +74,7 @@ class SimulateMode(LoopMode):
         publishers = [node.create_publisher(JointState, "joint_states", queue)]
         if publish_clock:
             publishers.append(node.create_publisher(Clock, "/clock", RELIABLE))
-        publishers += [publisher for publisher, _ in base_topics]
+        publishers += [publisher for publisher, _ in of_base]
         sensor, link = (str(node.parameters[name]) for name in ("wrench_sensor", WRENCH_LINK))
         for name, given in (("wrench_sensor", sensor), (WRENCH_LINK, link)):
             if given and given not in model.link_names:
@@ -84,7 +87,7 @@ class SimulateMode(LoopMode):
             model,
             self._settings(node.parameters),
             publish_clock,
-            [message for _, message in base_topics],
+            [message for _, message in of_base],
             list(self._own.values()),
             sensor or None,
             link or None,
@@ -164,7 +167,7 @@ class SimulateMode(LoopMode):
 
     # Records of the loop.
 
-    def _note(self, record: realtime_loop.Record) -> None:
+    def _note(self, record: Record) -> None:
         kind, index, _, value, _ = record
         if kind == RECORDS["refused"]:
             names = [self._named] * len(INPUTS) + [*self._own.values()]
@@ -278,4 +281,56 @@ def command_topics(
                     + own[topic]
                 )
             topics.setdefault(topic, []).append(joint)
+    return topics
+
+
+# The floating base: ``~/odom`` (nav_msgs/Odometry) and the transform on ``/tf`` (tf2_msgs), where
+# these packages are installed. Poses are in ``world_frame``, twists in the axes of the base link.
+
+BASE_PARAMETERS = (
+    Parameter(
+        "base",
+        "fixed",
+        "fixed: the base link does not move; floating: it is a free body, as a boat or a satellite",
+        choices=BASES,
+        read_only=True,
+    ),
+    Parameter("world_frame", "world", "frame in which a floating base moves", read_only=True),
+    Parameter(
+        "publish_tf",
+        True,
+        "publish a floating base's transform on /tf, if tf2_msgs is installed",
+        read_only=True,
+    ),
+)
+
+
+def base_topics(node: ModelNode) -> list[tuple[Publisher, BaseMessage]]:
+    """Return the topics of a floating base, each with its message; none where the base is fixed."""
+    log, parameters = node.get_logger(), node.parameters
+    base, world = node.model.base_link, str(parameters["world_frame"])
+    if not node.model.floating:
+        for name in parameters:
+            if name.startswith("initial_base") and parameters[name] != parameters.default(name):
+                log.warning(f"{name} is without effect: the base is fixed")
+        return []
+    if world in ("", base):
+        raise ValueError(
+            f"world_frame is {world!r}, expected the name of a frame other than the base link's"
+        )
+    log.info(
+        "the base floats; a controller that assumes a fixed base is wrong: docs/floating_base.md"
+    )
+    offered = [("nav_msgs", "Odometry", "~/odom", RELIABLE, odometry)]
+    if parameters["publish_tf"]:
+        offered.append(("tf2_msgs", "TFMessage", "/tf", TRANSFORMS, tf_message))
+    topics = []
+    for package, kind, topic, qos, message in offered:
+        try:
+            messages = importlib.import_module(f"{package}.msg")
+        except ImportError:
+            log.info(f"{package} is not installed: nothing of the base on {topic}")
+            continue
+        publisher = node.create_publisher(getattr(messages, kind), topic, qos)
+        topics.append((publisher, message(world, base)))
     return topics

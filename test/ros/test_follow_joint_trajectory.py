@@ -221,12 +221,12 @@ def test_action_is_there_again_after_cleanup(arm):
 
 
 BROKEN = """
-from featherstone_ros.nodes import execution, follow_joint_trajectory
+from featherstone_ros.nodes import execution, joint_trajectory_clients
 
 def feedback(*_):
     raise RuntimeError("broken on purpose")
 
-follow_joint_trajectory.feedback = feedback
+joint_trajectory_clients.feedback = feedback
 node = "featherstone_ros.nodes.feedforward_controller:FeedforwardController"
 raise SystemExit(execution.run(node))
 """
