@@ -117,7 +117,7 @@ EQUIVALENT = {
             "Cython takes this `and` for `or`"
         ),
     },
-    "featherstone_ros/control/motion.py": {
+    "featherstone_ros/control/trajectory.py": {
         "between = [t for t in [*self.corners, *self._compiled.correction] if begin <= t < end]": (
             "both ends are corners anyway, each once"
         ),

@@ -14,10 +14,9 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``feedback``: both for a set of parameters, set or chosen, and what is said of it.
 - ``armature``: the inertia of the drives that is assumed where no gains are stable without.
 - ``joint_space``: the joints with their limits, and what their drives can accelerate.
-- ``motion``, ``trajectory``: a JointTrajectory checked, when it starts, and the motion that it is.
+- ``trajectory``: a JointTrajectory checked, when it starts, and the motion that it is.
 - ``feasibility``: whether the motors can follow it; ``retiming``: as fast as they can.
 - ``goal_tolerances``: the outcome of an action's goal.
-- ``spline``: velocities for points that come without.
 - ``streams``: how trajectories that follow each other fit together; velocities for poses.
 - ``tool_weight``: what a wrench sensor's zeros in several postures tell of the tool.
 - ``arrival``, ``end_effector``: whether the arm, or its tip, is where it was asked to go.

@@ -24,12 +24,13 @@ from featherstone_ros.arrays import Floats, finite_array, finite_number
 from featherstone_ros.control.admittance import sensor_poses
 from featherstone_ros.control.cartesian_impedance import one_pose, require_tip
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
 from featherstone_ros.control.reasons import REJECTIONS, Reason, RecordFormatter
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.torque_governor import cut
 from featherstone_ros.control.trajectory import (
+    Motion,
+    MotionState,
     Point,
     Trajectory,
     TrajectoryError,

@@ -13,7 +13,7 @@ from featherstone_ros.arrays import REMEMBERED, Floats
 from featherstone_ros.control import cartesian_parameters
 from featherstone_ros.control.armature import assumed_armature
 from featherstone_ros.control.drive_parameters import drive_parameters
-from featherstone_ros.control.feasibility.feasibility import Preflight
+from featherstone_ros.control.feasibility import Preflight
 from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
 from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate

@@ -22,19 +22,19 @@ from featherstone_ros._enumerations import Refusal
 from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.control.cartesian_impedance import one_pose
 from featherstone_ros.control.controller import target_request
-from featherstone_ros.control.feasibility.feasibility import (
+from featherstone_ros.control.feasibility import (
     Preflight,
     check_set_point,
     check_trajectory,
     is_beyond,
 )
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
-from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.reasons import Reason
 from featherstone_ros.control.streams import PoseStream, StreamWatch, Takeover
 from featherstone_ros.control.tool_weight import SensorZeros
 from featherstone_ros.control.trajectory import (
     LimitsError,
+    Motion,
     Point,
     Trajectory,
     TrajectoryError,

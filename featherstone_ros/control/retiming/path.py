@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.trajectory import Motion
 
 CLOSE = 2e-4  # [rad or m] that a motion's curve is kept within
 FEWEST, MOST = 16, 20_000  # points of a spline along a motion

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros import Dynamics
 from featherstone_ros._control import LIMIT_SLACK
 from featherstone_ros.arrays import Floats, positive_number
-from featherstone_ros.control.feasibility.feasibility import Feasibility, check
+from featherstone_ros.control.feasibility import Feasibility, check
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.retiming import BLEND
 from featherstone_ros.control.retiming.demands import (
