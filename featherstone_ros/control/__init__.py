@@ -26,8 +26,8 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``reasons``, ``unusable_messages``: text for the compiled controller's records, and for
   messages that cannot be used.
 - ``rest``: whether the arm stood when the commands ended.
-- ``cartesian_impedance``: the end effector on a spring and a damper, a law of its own.
-- ``admittance``: what contact and sensor ask of the same for arms that take positions.
+- ``cartesian_impedance``: the end effector on a spring and a damper, a law of its own; what contact
+  and sensor ask of it in mode admittance.
 """
 
 from typing import TYPE_CHECKING

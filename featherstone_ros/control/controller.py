@@ -21,8 +21,7 @@ from featherstone_ros import _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import NoteKind, Refusal
 from featherstone_ros.arrays import Floats, finite_array, finite_number
-from featherstone_ros.control.admittance import sensor_poses
-from featherstone_ros.control.cartesian_impedance import one_pose, require_tip
+from featherstone_ros.control.cartesian_impedance import one_pose, require_tip, sensor_poses
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
 from featherstone_ros.control.reasons import REJECTIONS, Reason, RecordFormatter
