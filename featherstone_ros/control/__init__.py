@@ -9,8 +9,8 @@ What runs in every cycle is compiled (cython_core/control); here is what prepare
 - ``controller_parameters``, ``cartesian_parameters``, ``drive_parameters``: the parameters that are
   no settings, and what is made of them.
 - ``choices``: mode and timing; ``settings``, ``torque_governor``: every setting, checked.
-- ``gains``: gains from the model, and whether gains are stable as a sampled loop.
-- ``damping``: the same for the damping of the gravity hold and of a fault.
+- ``gains``: gains from the model, and whether gains are stable as a sampled loop; the same for the
+  damping of the gravity hold and of a fault.
 - ``feedback``: both for a set of parameters, set or chosen, and what is said of it.
 - ``armature``: the inertia of the drives that is assumed where no gains are stable without.
 - ``joint_space``: the joints with their limits, and what their drives can accelerate.

@@ -15,16 +15,18 @@ from functools import lru_cache
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.damping import Damping, choose_damping, wanted_damping
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
     MAX_JOINTS,
     ChosenGains,
+    Damping,
     NoStableGainsError,
     Timing,
     choose,
+    choose_damping,
     linearised,
+    wanted_damping,
 )
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.errors import SingularInertiaError
@@ -57,8 +59,6 @@ def min_armature(
     It is the least of ``SHARES`` of the largest inertia that a joint moves: on the joints that need
     it, or on all where these gains would not bear more. Joints whose armature the model knows keep
     it.
-
-    ``bandwidth``: of the gains [rad/s].
     """
     timing = timing or Timing()
 
