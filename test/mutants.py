@@ -129,7 +129,9 @@ EQUIVALENT = {
     "featherstone_ros/control/retiming/retime.py": {
         "if over_all <= 1.0 + ENOUGH and gain < ENOUGH:": EITHER,
     },
-    "featherstone_ros/control/streams.py": {"if not SHORTEST < since <= LONGEST:": EITHER},
+    "featherstone_ros/control/cartesian_impedance.py": {
+        "if not SHORTEST < since <= LONGEST:": EITHER
+    },
     "featherstone_ros/identification/base_parameters.py": {
         "scale[scale <= NEGLIGIBLE * scale.max(initial=0.0)] = np.inf": EITHER,
         "K[np.abs(K) <= NEGLIGIBLE * max(np.abs(K).max(initial=0.0), 1.0)] = 0.0": EITHER,

@@ -20,7 +20,7 @@ from featherstone_ros._core import BoundDynamics, Dynamics
 from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.control.gains import postures
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError
-from featherstone_ros.kinematics import as_transforms
+from featherstone_ros.kinematics import as_transforms, pose_error
 from featherstone_ros.model import Model
 from featherstone_ros.parameter import declared
 
@@ -32,6 +32,8 @@ DAMPER_EDGE = 1.4  # rate times delay from which a damper swings up: pi / 2, les
 POSTURES = 100  # number of postures in which the delay margin is computed
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
 PHASE_MARGIN = pi / 3  # of the loop of a contact
+SHORTEST, LONGEST = 0.002, 0.15  # [s] between two poses of a stream: 500 to 7 Hz
+OUTLASTS = 1.5  # periods without a pose until it is taken for ended: they come with jitter
 PER_JOINT = ("posture_stiffness", "posture_damping_ratio")
 MAY_BE_ZERO = ("transition_time", "delay", "contact_delay")
 
@@ -621,3 +623,26 @@ def _walls(walls: tuple[Wall, ...]) -> Floats:
             raise ValueError(f"walls: expected stiffness and damping >= 0, got {wall}")
         row[:] = *(normal / length), *figures
     return rows
+
+
+class PoseStream:
+    """The last pose of a target and its time, as from teleoperation.
+
+    Without the velocity the desired pose lags behind by the way in which it could stop.
+    """
+
+    def __init__(self) -> None:
+        """Have none."""
+        self._time, self._pose = 0.0, np.eye(4)
+
+    def velocity(self, time: float, pose: Floats) -> tuple[Floats, float]:
+        """Return the velocity (6,) from the last pose (4, 4) to this, and how long it lasts [s].
+
+        Linear first, base axes [m/s, rad/s]; 0 for 0 s where the two are no stream. ``time``: its
+        stamp.
+        """
+        since, change = time - self._time, pose_error(self._pose, pose)
+        self._time, self._pose = time, pose
+        if not SHORTEST <= since <= LONGEST:
+            return np.zeros(6), 0.0
+        return change / since, OUTLASTS * since

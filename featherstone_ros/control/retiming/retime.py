@@ -13,7 +13,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros._control import LIMIT_SLACK
 from featherstone_ros.arrays import Floats, positive_number
 from featherstone_ros.control.feasibility import Feasibility, check
-from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.joint_space import JointSpace, default_torque_rate
 from featherstone_ros.control.retiming import BLEND
 from featherstone_ros.control.retiming.demands import (
     MADE_UP,
@@ -26,7 +26,6 @@ from featherstone_ros.control.retiming.demands import (
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
 from featherstone_ros.control.retiming.timing import Bounds, durations, fastest
 from featherstone_ros.control.settings import ControllerSettings
-from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.errors import FeatherstoneError, needed
 from featherstone_ros.model import Model
