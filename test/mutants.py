@@ -123,7 +123,6 @@ EQUIVALENT = {
         ),
     },
     "featherstone_ros/control/retiming/path.py": {
-        "at = np.flatnonzero((curved[:-1] > 0) | (curved[1:] >= 0))": "corner 0 is of no curve",
         "halved = (off.max(axis=(1, 2)) >= CLOSE) & (length > CLOSE)": EITHER,
     },
     "featherstone_ros/control/retiming/retime.py": {

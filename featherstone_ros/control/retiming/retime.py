@@ -36,8 +36,8 @@ from featherstone_ros.progress import Progress
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
 COARSE = 4 * SPACING  # of a first
 EVEN_JERK = 3 ** (1 / 3)  # times as long as with an even acceleration
-MIN_INTERVALS = 6  # between two of the path's joints
-MAX_INTERVALS = 100_000  # of a stretch
+MIN_INTERVALS = 6  # of a stretch, at least
+MAX_INTERVALS = 100_000  # at most
 REGRIDDED, OTHER = 4, 0.2  # rounds in which an interval that takes so much else makes a new grid
 ROUNDS = 12  # timings of a stretch, each judged and corrected
 ENOUGH = 2e-3  # share of the duration that is not worth another round
@@ -334,7 +334,7 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
         found = _fastest(grid, *bounds_on(arm, stretch, grid, x, share), x)
         change = np.abs(np.log(durations(grid, found) / durations(grid, x))).max()
         if k == 0 or (k < REGRIDDED and change > OTHER):
-            grid, x = _regridded(stretch, grid, found, SPACING)
+            grid, x = _regridded(grid, found, SPACING)
             share = np.ones(len(grid) - 1)
             continue
         x = found
@@ -372,11 +372,11 @@ def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
     max_squares, bounds = bounds_on(arm, stretch, grid, x, np.ones(len(grid) - 1))
     free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
     found = _fastest(grid, max_squares, free, x)
-    return _regridded(stretch, grid, found, COARSE)
+    return _regridded(grid, found, COARSE)
 
 
-def _regridded(stretch: Stretch, grid: Floats, x: Floats, spacing: float) -> tuple[Floats, Floats]:
-    """Return a grid that is even in time between the path's joints, and squared speeds there.
+def _regridded(grid: Floats, x: Floats, spacing: float) -> tuple[Floats, Floats]:
+    """Return a grid that is even in time, and squared speeds there.
 
     From and to rest the acceleration changes evenly, which takes ``EVEN_JERK`` times as long as the
     timing has it, whose acceleration is that of an interval from its beginning.
@@ -388,19 +388,9 @@ def _regridded(stretch: Stretch, grid: Floats, x: Floats, spacing: float) -> tup
     early = longer * spacing
     time = np.append(0.0, np.cumsum(took)) - early
     end = float(time[-1]) - early
-    spacing = max(spacing, end / MAX_INTERVALS)
-    joints = [0.0]
-    for joint in np.interp(stretch.joints[1:-1], grid, time):
-        if min(joint - joints[-1], end - joint) > spacing / 2.0:
-            joints.append(joint)
-    lasting = np.diff([*joints, end])
-    parts = np.maximum(lasting, np.minimum(3.0 * lasting, MIN_INTERVALS * spacing)) / spacing
-    parts = np.maximum(np.round(parts).astype(int), 1)
-    if len(parts) == 1:
-        parts = np.maximum(parts, MIN_INTERVALS)
-    ends = np.append(0, np.cumsum(parts))
-    wanted = np.interp(np.arange(ends[-1] + 1), ends, [*joints, end])
-    wanted[0], wanted[-1] = time[0], time[-1]
+    count = round(min(max(end / spacing, MIN_INTERVALS), MAX_INTERVALS))
+    wanted = np.linspace(0.0, end, count + 1)
+    wanted[[0, -1]] = time[[0, -1]]
     at = np.clip(np.searchsorted(time, wanted, "right") - 1, 0, len(x) - 2)
     share, step, root = (wanted - time[at]) / took[at], np.diff(grid)[at], np.sqrt(x)
     speed = root[at] + share * (root[at + 1] - root[at])
