@@ -24,10 +24,10 @@ from featherstone_ros.control.retiming.demands import (
     too_fast,
 )
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
-from featherstone_ros.control.retiming.timing import Bounds, durations, fastest
+from featherstone_ros.control.retiming.timing import RetimingError, durations, fastest
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.trajectory import Point, Trajectory
-from featherstone_ros.errors import FeatherstoneError, needed
+from featherstone_ros.errors import needed
 from featherstone_ros.model import Model
 from featherstone_ros.model.arguments import finite_joint_array
 from featherstone_ros.model.drives import Drives
@@ -43,10 +43,6 @@ ROUNDS = 12  # timings of a stretch, each judged and corrected
 ENOUGH = 2e-3  # share of the duration that is not worth another round
 CLOSE = 1e-6  # share by which a last timing is slower than what just fits
 LAST_ATTEMPTS = 5  # to slow down by factors that are all but 1
-
-
-class RetimingError(FeatherstoneError, ValueError):
-    """A path that cannot be timed; the message names the joint and the limit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,11 +230,7 @@ def _positions(path: ArrayLike, space: JointSpace) -> Floats:
 
 
 def _check(arm: ArmOnPath, stretches: list[Stretch]) -> None:
-    """Check what no timing could help.
-
-    Raises:
-        RetimingError: It leaves a range, or the arm could not even stand there, or not be bounded.
-    """
+    """Raise RetimingError where no timing could help: the range, standing, no bound of a speed."""
     space = arm.limits.joints
     q = np.concatenate(
         [stretch.at(np.linspace(0, stretch.length, 1000))[0] for stretch in stretches]
@@ -331,7 +323,7 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
     share = np.ones(len(grid) - 1)
     for k in range(ROUNDS):
         report(k)
-        found = _fastest(grid, *bounds_on(arm, stretch, grid, x, share), x)
+        found = fastest(grid, *bounds_on(arm, stretch, grid, x, share), x)
         change = np.abs(np.log(durations(grid, found) / durations(grid, x))).max()
         if k == 0 or (k < REGRIDDED and change > OTHER):
             grid, x = _regridded(grid, found, SPACING)
@@ -353,25 +345,13 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
     return best
 
 
-def _fastest(grid: Floats, max_squares: Floats, bounds: list[Bounds], x: Floats) -> Floats:
-    """Return the fastest timing.
-
-    Raises:
-        RetimingError: None was found.
-    """
-    found = fastest(grid, max_squares, bounds, x)
-    if found is None:
-        raise RetimingError("no timing was found within the limits")
-    return found
-
-
 def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
     """Return a coarse grid that is even in time, and the squared speeds there without rates."""
     grid = stretch.grid
     x = np.ones(len(grid))
     max_squares, bounds = bounds_on(arm, stretch, grid, x, np.ones(len(grid) - 1))
     free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
-    found = _fastest(grid, max_squares, free, x)
+    found = fastest(grid, max_squares, free, x)
     return _regridded(grid, found, COARSE)
 
 
@@ -415,11 +395,7 @@ def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> Feasibility:
 
 
 def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
-    """Return stretches one after the other, slowed down together by the little that is missing.
-
-    Raises:
-        RetimingError: That does not help: the path leaves the range of a joint.
-    """
+    """Return stretches one after the other, slowed down together by the little that is missing."""
     for _ in range(LAST_ATTEMPTS):
         samples = _sampled(timings)
         verdict = _verdict(arm, samples)
