@@ -330,6 +330,7 @@ setup(
         (f"share/{NAME}", ["package.xml"]),
         (f"share/{NAME}/launch", sorted(glob("launch/*.launch.py"))),
         (f"share/{NAME}/config", sorted(glob("config/*.*"))),
+        (f"share/{NAME}/examples", ["examples/torque_markers.py"]),
     ],
     zip_safe=False,
     install_requires=["defusedxml", "numpy>=1.26", "pyyaml", "rich"],
@@ -353,7 +354,6 @@ setup(
         "console_scripts": [
             "feedforward_controller = featherstone_ros.feedforward_controller:main",
             "digital_twin = featherstone_ros.digital_twin:main",
-            "torque_markers = featherstone_ros.torque_markers:main",
             "featherstone-ros = featherstone_ros.tools.cli:main",
         ],
     },

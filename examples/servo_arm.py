@@ -2,7 +2,7 @@
 
     python examples/servo_arm.py my_arm.urdf     # a chain of hobby servos; without a file, a Panda
 
-``Bus`` is where your servos are read and written; here they are simulated. The loop keeps its own
+``bus`` is where your servos are read and written; here they are simulated. The loop keeps its own
 time, 50 to 500 times a second.
 """
 
@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from driven_arm import DrivenArm
 
 import featherstone_ros as fr
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import DriveUnits
-from featherstone_ros.simulation import DrivenArm
 from featherstone_ros.simulation.closed_loop import ClosedLoop
-from featherstone_ros.simulation.drive_bus import DriveBus
 
 RATE = 100.0  # [Hz]
 ROTOR = 0.03  # [kg m^2] behind the gears
@@ -42,8 +41,8 @@ def main(
     arm = ControlledArm.of(model, parameters)
     drives = {f"drives.{joint}.{name}": SERVO[name] for joint in joints for name in SERVO}
     servos = DriveUnits.of(drives, joints)
-    bus = DrivenArm(model, servos, ROTOR, q=start, time_step=1e-3)  # yours: read(now), write(at, q)
-    loop = ClosedLoop(arm, DriveBus(model, servos, bus))
+    bus = DrivenArm(model, servos, ROTOR, q=start, time_step=1e-3)  # yours: units, read, write
+    loop = ClosedLoop(arm, bus)
     begin, samples = now(), []
     for k in range(round(RATE * duration)):
         sleep(max(begin + k / RATE - now(), 0.0))  # your own timing

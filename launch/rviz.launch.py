@@ -7,6 +7,8 @@ a robot_state_publisher and frames of its own: desired, what the controller asks
 what the twin in mode shadow expects.
 """
 
+import sys
+
 from launch import LaunchContext, LaunchDescription
 from launch.action import Action
 from launch.actions import LogInfo, OpaqueFunction
@@ -17,8 +19,8 @@ from featherstone_ros.nodes.launch_support import (
     argument,
     base_link,
     common_arguments,
+    description,
     is_installed,
-    package_node,
     state_publisher,
     switch,
     value,
@@ -56,7 +58,15 @@ def markers(context: LaunchContext) -> Node:
     """Start the arrows."""
     wrenches = ("external_wrench", "external_wrench_estimate")
     remappings = [(topic, f"digital_twin/{topic}") for topic in wrenches]
-    return package_node(context, "torque_markers", sim_time(context), remappings, files=False)
+    return Node(
+        executable=sys.executable,
+        arguments=[str(share_directory() / "examples" / "torque_markers.py")],
+        exec_name="torque_markers",
+        namespace=value(context, "namespace"),
+        parameters=[{**description(context), **sim_time(context)}],
+        remappings=[("joint_states", value(context, "joint_states")), *remappings],
+        output="screen",
+    )
 
 
 def rviz(context: LaunchContext) -> Node:

@@ -15,8 +15,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.nodes.echo import STATES, spin
-from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.realtime_loop import ThreadLoop
+from featherstone_ros.nodes.topics import DetachedGroup
 from featherstone_ros.realtime.scheduling import Scheduling
 
 JOINTS = 7

@@ -34,8 +34,8 @@ from featherstone_ros.model.locked_joints import NAME
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.locked_report import unknown_joints
 from featherstone_ros.nodes.loop_mode import LoopMode, RecentText
-from featherstone_ros.nodes.qos import AHEAD, NEWEST, RELIABLE
 from featherstone_ros.nodes.realtime_loop import Record
+from featherstone_ros.nodes.topics import AHEAD, NEWEST, RELIABLE
 from featherstone_ros.parameter import Value
 
 SHOW_REFUSAL = 3.0  # [s] that a refused message keeps the diagnostics at WARN

@@ -16,7 +16,7 @@ from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.qos import RELIABLE
+from featherstone_ros.nodes.topics import RELIABLE
 
 CHECK_PERIOD = 0.5  # [s] between two checks whether anybody listens; each costs half a millisecond
 

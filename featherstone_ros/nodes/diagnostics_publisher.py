@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model.finding import Severity, by_rule, statement
-from featherstone_ros.nodes.qos import RELIABLE
+from featherstone_ros.nodes.topics import RELIABLE
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN

@@ -29,7 +29,7 @@ from featherstone_ros.observer.shadow_settings import (
 )
 from featherstone_ros.parameter import Parameter, Value, default_of, of_length, parameters_of
 from featherstone_ros.realtime import scheduling
-from featherstone_ros.simulation import twin_parameters as simulation
+from featherstone_ros.simulation import twin as simulation
 
 Mode = SimulateMode | ShadowMode
 MODES: dict[str, type[Mode]] = {

@@ -17,8 +17,10 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from featherstone_ros import __version__
 from featherstone_ros.errors import GET_ROS, FeatherstoneError
 from featherstone_ros.nodes.signals import Signals
 from featherstone_ros.text import shortened
@@ -35,7 +37,7 @@ class StartError(FeatherstoneError):
     """A node cannot start: a parameter, the robot description or the command line is wrong."""
 
 
-def run(node_class: str, args: Sequence[str] | None = None) -> int:
+def run(node_class: str, args: Sequence[str] | None = None, usage: str = "") -> int:
     """Run one node until a signal, or the end of the default ROS context.
 
     Must be called in the main thread of a process that ends soon afterwards: from then on signals
@@ -44,16 +46,24 @@ def run(node_class: str, args: Sequence[str] | None = None) -> int:
     Args:
         node_class: ``"module:class"`` of a ``ModelNode`` that is made with a ROS context alone.
         args: Command line with ``--ros-args``; None for ``sys.argv``.
+        usage: What ``--help`` prints, before anything of ROS is imported.
 
     Returns:
         Exit status: 0 after a clean stop, 1 if the node could not start, ``MOVING`` if its arm
         still moved when the commands ended; after unusual signals, see ``signals``. A process that
         does not end by itself ends with status 4, see ``cython_core/ros/loop.pyx``.
     """
-    open_standard_descriptors()
-    signals = Signals()
     module, _, name = node_class.partition(":")
     program = module.rpartition(".")[2]
+    before_ros = list(takewhile("--ros-args".__ne__, sys.argv if args is None else args))
+    if {"--help", "-h"} & {*before_ros}:
+        print(usage, end="")
+        return 0
+    if "--version" in before_ros:
+        print(f"{program} {__version__}")
+        return 0
+    open_standard_descriptors()
+    signals = Signals()
     try:
         import rclpy
         from rclpy.context import Context

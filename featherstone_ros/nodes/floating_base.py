@@ -21,7 +21,7 @@ from featherstone_ros.message_templates import (
 )
 from featherstone_ros.model.model import BASES
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.qos import RELIABLE, TRANSFORMS
+from featherstone_ros.nodes.topics import RELIABLE, TRANSFORMS
 from featherstone_ros.parameter import Parameter
 
 PARAMETERS = (

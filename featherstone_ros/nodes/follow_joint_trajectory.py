@@ -28,8 +28,8 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.controller_state import points
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import seconds
 from featherstone_ros.nodes.motion_input import MotionInput
+from featherstone_ros.nodes.topics import seconds
 
 ACTION = "~/follow_joint_trajectory"
 Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback

@@ -95,17 +95,16 @@ def package_node(
     executable: str,
     parameters: dict[str, object],
     remappings: list[tuple[str, str]],
-    files: bool = True,
     joint_states: str = "",
     name: str = "",
     more: Sequence[Path] = (),
 ) -> Node:
     """Return the action that starts one of the package's nodes as the launch arguments say.
 
-    ``parameters`` override the parameter files, of which ``more`` override the others and ``files``
-    says whether the node reads any; ``remappings``: beside that of ``joint_states``.
+    ``parameters`` override the parameter files, of which ``more`` override the others;
+    ``remappings``: beside that of ``joint_states``.
     """
-    paths = [*(parameter_files(context) if files else []), *more]
+    paths = [*parameter_files(context), *more]
     return Node(
         **_process(executable),
         name=name or None,

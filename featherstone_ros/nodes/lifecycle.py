@@ -28,7 +28,6 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.locked_joints import locked_positions
 from featherstone_ros.model.parameter_files import misspelt
-from featherstone_ros.nodes.callback_groups import SeldomGroup
 from featherstone_ros.nodes.diagnostics_publisher import (
     ERROR,
     OK,
@@ -39,8 +38,8 @@ from featherstone_ros.nodes.diagnostics_publisher import (
 )
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.parameters import Commit, Parameters
-from featherstone_ros.nodes.qos import LATCHED
 from featherstone_ros.nodes.throttled_log import ThrottledLog
+from featherstone_ros.nodes.topics import LATCHED, SeldomGroup
 from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.text import plain
 

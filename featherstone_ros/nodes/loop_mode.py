@@ -22,9 +22,9 @@ from featherstone_ros._loop import (
 )
 from featherstone_ros.model.locked_joints import absurd_text
 from featherstone_ros.nodes import realtime_loop
-from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.topics import DetachedGroup
 from featherstone_ros.realtime.scheduling import scheduling
 from featherstone_ros.text import plain
 

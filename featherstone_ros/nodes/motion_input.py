@@ -48,8 +48,7 @@ from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.controller_loop import NEAR, SAME, ControllerLoop
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.messages import decode, seconds
-from featherstone_ros.nodes.qos import NEWEST, RELIABLE
+from featherstone_ros.nodes.topics import NEWEST, RELIABLE, decode, seconds
 
 
 class PlannedTrajectory(_control.FollowRequest):

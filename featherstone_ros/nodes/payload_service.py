@@ -20,7 +20,7 @@ from featherstone_ros.errors import FeatherstoneError, needed
 from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.qos import LATCHED
+from featherstone_ros.nodes.topics import LATCHED
 from featherstone_ros.observer.shadow_settings import default_link
 from featherstone_ros.parameter import Parameter
 

@@ -20,8 +20,7 @@ from rclpy.subscription import Subscription
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from featherstone_ros._loop import RclLoop
-from featherstone_ros.nodes.callback_groups import CLOCK_PERIOD, DetachedGroup
-from featherstone_ros.nodes.qos import TIME
+from featherstone_ros.nodes.topics import CLOCK_PERIOD, TIME, DetachedGroup
 from featherstone_ros.realtime.loop_timing import LoopTiming
 from featherstone_ros.realtime.scheduling import Scheduling
 

@@ -24,7 +24,7 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.loop_mode import LoopMode, RecentText
 from featherstone_ros.nodes.parameters import Commit
-from featherstone_ros.nodes.qos import EVERY, RELIABLE
+from featherstone_ros.nodes.topics import EVERY, RELIABLE
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.effort_contract import ContractState, ContractVerdict
 from featherstone_ros.observer.shadow_settings import shadow_settings

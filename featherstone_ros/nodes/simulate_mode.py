@@ -31,11 +31,10 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.locked_report import LockedJointsReport
 from featherstone_ros.nodes.loop_mode import LoopMode
 from featherstone_ros.nodes.parameters import Commit
-from featherstone_ros.nodes.qos import AHEAD, EVERY, RELIABLE
+from featherstone_ros.nodes.topics import AHEAD, EVERY, RELIABLE
 from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.simulation import SimulatorSettings, Twin
-from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot
-from featherstone_ros.simulation.twin_parameters import twin_settings
+from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot, twin_settings
 
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
 

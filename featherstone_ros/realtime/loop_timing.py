@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from math import inf
 from time import monotonic
 
 import numpy as np
@@ -70,9 +70,9 @@ class LoopTiming:
     def __init__(self, loop: RclLoop) -> None:
         """Begin."""
         self._loop = loop
-        self._begun = monotonic()
+        self._begun = -inf
         self._reported: dict[str, object] = {}
-        self._latency, self._jitter = RecentDurations(loop.latency), RecentDurations(loop.jitter)
+        self._before: dict[str, NDArray[np.uint64]] = {}
 
     def report(self, lost: str = "states lost") -> dict[str, object]:
         """Return the timing of the last second, and the counts since the beginning.
@@ -80,9 +80,18 @@ class LoopTiming:
         ``lost``: the name of the counter of lost messages.
         """
         now = monotonic()
-        if not self._reported or now - self._begun >= REPORT_PERIOD:
+        if now - self._begun >= REPORT_PERIOD:
             self._begun = now
-            self._reported = diagnostic_values(self._latency.take(), self._jitter.take())
+            latency = self._recent("latency", *self._loop.latency())
+            jitter = self._recent("jitter", *self._loop.jitter())
+            self._reported = {
+                "latency p50 [us]": microseconds(latency.percentile(50.0)),
+                "latency p99 [us]": microseconds(latency.percentile(99.0)),
+                "latency max [us]": microseconds(latency.max),
+                "latency histogram [us]": latency.text(),
+                "period jitter p99 [us]": microseconds(jitter.percentile(99.0)),
+                "period jitter max [us]": microseconds(jitter.max),
+            }
         counters = self._loop.counters()
         return {
             **self._reported,
@@ -91,33 +100,11 @@ class LoopTiming:
             "messages not published": counters["publish_failed"],
         }
 
-
-class RecentDurations:
-    """The durations since the last call, as differences of counts that only grow."""
-
-    def __init__(self, read: Callable[[], tuple[bytes, float]]) -> None:
-        """Start with empty counts; ``read`` is ``latency`` or ``jitter`` of an ``RclLoop``."""
-        self._read = read
-        self._before: NDArray[np.uint64] = np.zeros(len(UPPER) + 1, np.uint64)
-
-    def take(self) -> LatencyHistogram:
-        """Return the durations since the last call."""
-        counts, longest = self._read()
+    def _recent(self, name: str, counts: bytes, longest: float) -> LatencyHistogram:
+        """Return the durations since the last call: counts only grow."""
         now = np.frombuffer(counts, np.uint64)
-        recent, self._before = now - self._before, now
-        return LatencyHistogram(recent, longest)
-
-
-def diagnostic_values(latency: LatencyHistogram, jitter: LatencyHistogram) -> dict[str, object]:
-    """Return latencies and deviations from the period as text for the diagnostics."""
-    return {
-        "latency p50 [us]": microseconds(latency.percentile(50.0)),
-        "latency p99 [us]": microseconds(latency.percentile(99.0)),
-        "latency max [us]": microseconds(latency.max),
-        "latency histogram [us]": latency.text(),
-        "period jitter p99 [us]": microseconds(jitter.percentile(99.0)),
-        "period jitter max [us]": microseconds(jitter.max),
-    }
+        before, self._before[name] = self._before.get(name, np.zeros_like(now)), now
+        return LatencyHistogram(now - before, longest)
 
 
 def microseconds(seconds: float) -> str:

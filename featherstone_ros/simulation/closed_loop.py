@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from featherstone_ros.arrays import Floats, finite_number, positive_number
+from featherstone_ros.control.drive_watch import DriveWatch
 from featherstone_ros.control.phases import RUNNING, Phase
 from featherstone_ros.control.trajectory import Point
 
@@ -60,8 +61,8 @@ class Plant(Protocol):
     """What a controller moves: a simulation, or the bus of a real arm.
 
     Neither method waits. Arrays that have been handed over are not changed any more. If it has an
-    attribute ``units`` (``DriveUnits``), its drives are told and measure what these say, whatever
-    the arm's parameters.
+    attribute ``units`` (``DriveUnits``), its drives are told (``Command.told``) and measure what
+    these say, whatever the arm's parameters: the loop's arm takes them over.
     """
 
     def read(self, now: float) -> JointState | None:
@@ -152,8 +153,9 @@ class ClosedLoop:
         self._has_position_loops, self._converts = self.arm.has_position_loops, units is not None
         if self._converts and self.arm.units.without_effect:
             notify(self.arm.units.without_effect)
-        if connect := getattr(plant, "connect", None):
-            connect(self)
+        self._watch = DriveWatch(self.arm.units, self.arm.limits.effort)
+        self._binding: dict[str, str] = {}
+        self._looked = -1.0
         self._none = np.full(arm.model.n, np.nan)
         self._last = JointState(self._none)
         self.controller.activate(self.now)
@@ -161,6 +163,14 @@ class ClosedLoop:
     def __repr__(self) -> str:
         """Return controller, plant and time."""
         return f"<ClosedLoop of {self.controller!r} and {self.plant!r}, at {self.now:g} s>"
+
+    @property
+    def binding(self) -> dict[str, str]:
+        """By joint, in words: what has bound its drive since the last look, or is off."""
+        if self.now > self._looked:
+            self._binding = self._watch.look(self.now, self.controller.compiled)
+            self._looked = self.now
+        return dict(self._binding)
 
     def step(self, now: float) -> Record:
         """Answer the joint state of a time [s]; return this sample. On a bus you call it."""

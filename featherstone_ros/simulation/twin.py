@@ -1,9 +1,9 @@
-"""The simulated arm: its state, command, wrenches, brakes and time."""
+"""The simulated arm: its state, command, wrenches, brakes and time; the node's parameters of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,10 +24,19 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.message_templates import BaseMessage
 from featherstone_ros.model.arguments import finite_joint_array, not_negative_joint_array
-from featherstone_ros.model.drive_units import DUTY, POSITION
+from featherstone_ros.model.drive_units import DUTY, POSITION, DriveUnits
 from featherstone_ros.model.drives import Drives
+from featherstone_ros.model.locked_joints import locked_positions
+from featherstone_ros.parameter import (
+    Parameter,
+    Value,
+    joint_parameters_of,
+    parameters_of,
+    per_joint,
+    values_of,
+)
 
-from .simulator_settings import SimulatorSettings, unit_quaternion
+from .simulator_settings import Noise, SimulatorSettings, unit_quaternion
 
 NANOSECONDS = 1_000_000_000
 
@@ -56,6 +65,9 @@ class Twin(_twin.Twin):
         settings: As last applied.
     """
 
+    model: Model
+    settings: SimulatorSettings
+
     def __new__(
         cls,
         model: Model,
@@ -66,33 +78,6 @@ class Twin(_twin.Twin):
         wrench_sensor: str | None = None,
         wrench_link: str | None = None,
     ) -> Twin:
-        """Make the compiled part."""
-        others = sorted({*model.mimics, *model.locked})
-        names, prepared = model.joint_names, snapshot(model, settings)
-        own = [[names.index(joint) for joint in joints] for joints in own_commands]
-        return super().__new__(
-            cls,
-            names,
-            others,
-            model.link_names,
-            prepared,
-            clock,
-            base_messages,
-            own,
-            wrench_sensor,
-            wrench_link,
-        )
-
-    def __init__(
-        self,
-        model: Model,
-        settings: SimulatorSettings,
-        clock: bool = False,
-        base_messages: Sequence[BaseMessage] = (),
-        own_commands: Sequence[Sequence[str]] = (),
-        wrench_sensor: str | None = None,
-        wrench_link: str | None = None,
-    ) -> None:
         """Put the arm at its initial position, at time 0.
 
         Args:
@@ -109,8 +94,20 @@ class Twin(_twin.Twin):
         Raises:
             ValueError: The simulator refuses a setting, or there are too many topics.
         """
-        self.model = model
-        self.settings = settings
+        twin = super().__new__(
+            cls,
+            model.joint_names,
+            sorted({*model.mimics, *model.locked}),
+            model.link_names,
+            snapshot(model, settings),
+            clock,
+            base_messages,
+            [[model.joint_names.index(joint) for joint in joints] for joints in own_commands],
+            wrench_sensor,
+            wrench_link,
+        )
+        twin.model, twin.settings = model, settings
+        return twin
 
     def __repr__(self) -> str:
         """Return the arm, the time and a fault."""
@@ -250,21 +247,14 @@ def drive_loops(
 ) -> tuple[Floats, Floats]:
     """Return P and D (n,) of the drives' own loops: of their units, else set, else chosen."""
     p, d = drive_gains(model, armature)
-    p = (
-        p
-        if settings.drive_p is None
-        else not_negative_joint_array(settings.drive_p, model, "drive_p")
-    )
-    d = (
-        d
-        if settings.drive_d is None
-        else not_negative_joint_array(settings.drive_d, model, "drive_d")
-    )
-    units = settings.units
-    if units is None:
+    if settings.drive_p is not None:
+        p = not_negative_joint_array(settings.drive_p, model, "drive_p")
+    if settings.drive_d is not None:
+        d = not_negative_joint_array(settings.drive_d, model, "drive_d")
+    if (units := settings.units) is None:
         return p, d
-    by_position, by_duty = units.commanded_by(POSITION), units.commanded_by(DUTY)
-    own_d = by_position | by_duty
+    by_position = units.commanded_by(POSITION)
+    own_d = by_position | units.commanded_by(DUTY)
     return np.where(by_position, units.stiffness, p), np.where(own_d, units.torque_per_speed, d)
 
 
@@ -273,25 +263,24 @@ def fault_text(kind: int, model: Model, joint: int, position: float, velocity: f
 
     ``joint``: the one at fault, negative for the floating base; then its position and velocity.
     """
+    if kind == FaultKind.NO_FAULT:
+        return ""
     of_base = joint < 0
     owner = model.base_link if of_base else model.joint_names[joint]
-    if kind == FaultKind.SINGULAR:
-        error = SingularInertiaError(owner, "floating base" if of_base else "joint")
-        return f"simulation stopped: {error}"
+    singular = SingularInertiaError(owner, "floating base" if of_base else "joint")
     if kind == FaultKind.DIVERGED:
         where = f"floating base {owner}" if of_base else f"{owner} at position {position:g}"
         return (
             f"simulation diverged: {where}, velocity {velocity:g}; "
             "reset to go on (a smaller time_step or the implicit integrator may help)"
         )
-    if kind == FaultKind.BEYOND_BOUNDS:
-        return f"simulation stopped: the effort of {owner} is beyond all bounds; reset to go on"
-    if kind == FaultKind.UNMEASURABLE:
-        return (
-            f"simulation stopped: what {owner} measures is not finite; correct the noise and the "
-            "units of the drives, then reset to go on"
-        )
-    return ""
+    why = {
+        FaultKind.SINGULAR: f"{singular}",
+        FaultKind.BEYOND_BOUNDS: f"the effort of {owner} is beyond all bounds; reset to go on",
+        FaultKind.UNMEASURABLE: f"what {owner} measures is not finite; correct the noise and the "
+        "units of the drives, then reset to go on",
+    }
+    return f"simulation stopped: {why[FaultKind(kind)]}"
 
 
 def nanoseconds(seconds: float) -> int:
@@ -363,3 +352,43 @@ def drive_bounds(model: Model) -> tuple[Floats, Floats]:
     """
     speed = np.where(model.velocity_limit > 0.0, model.velocity_limit, np.inf)
     return speed, np.minimum(speed, FASTEST) / FULL_SPEED
+
+
+# Parameters of the node's mode ``simulate``.
+
+PARAMETERS = (
+    *parameters_of(SimulatorSettings),
+    Parameter("publish_clock", False, "publish simulation time on /clock", read_only=True),
+    Parameter(
+        "wrench_sensor",
+        "",
+        "link whose external wrench a simulated force-torque sensor publishes on ~/wrench, with "
+        "each joint state; empty: none",
+        read_only=True,
+    ),
+    Parameter("steps_per_call", 1, "integration steps per call of ~/step", 1, 10_000_000),
+    *parameters_of(Noise),
+)
+
+
+def joint_parameters(model: Model, values: Mapping[str, Value]) -> Iterable[Parameter]:
+    """Yield every joint's initial position and drive gains, by its ``armature``."""
+    p, d = drive_gains(model, per_joint(values, "armature.{}", model.joint_names))
+    for joint, q, p_joint, d_joint in zip(
+        model.joint_names, home_positions(model), p, d, strict=True
+    ):
+        yield from joint_parameters_of(
+            SimulatorSettings, joint, initial_positions=q, drive_p=p_joint, drive_d=d_joint
+        )
+
+
+def twin_settings(values: Mapping[str, Value], model: Model) -> SimulatorSettings:
+    """Return a twin's settings from the node's parameters."""
+    return SimulatorSettings(
+        **values_of(SimulatorSettings, values, model.joint_names),
+        drives=Drives.of_parameters(values, model.joint_names),
+        units=DriveUnits.of(values, model.joint_names),
+        noise=Noise(**values_of(Noise, values)),
+        locked=locked_positions(values, model),
+        simulation_stamps=values["publish_clock"],
+    )

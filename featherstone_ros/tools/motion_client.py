@@ -29,8 +29,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.parameter_files import NodeParameters
-from featherstone_ros.nodes.messages import seconds
-from featherstone_ros.nodes.qos import LATCHED
+from featherstone_ros.nodes.topics import LATCHED, seconds
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.node_status import (
     FOLLOWING_MODES,

@@ -9,7 +9,6 @@ IMPORTED = (
     "rosidl_generator_py",  # rclpy imports it with the first message
     "featherstone_ros.nodes.digital_twin",
     "featherstone_ros.nodes.feedforward_controller",
-    "featherstone_ros.nodes.torque_markers",
     # What commands beside nodes import.
     "featherstone_ros.tools.motion_client",
     "featherstone_ros.tools.replay.comparison",

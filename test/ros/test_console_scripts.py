@@ -18,7 +18,7 @@ def script(name: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["feedforward_controller", "digital_twin", "torque_markers"])
+@pytest.mark.parametrize("name", ["feedforward_controller", "digital_twin"])
 def test_each_node_has_a_script(name):
     """It starts what `python -m` does, as all tests of nodes do."""
     (entry,) = entry_points(group="console_scripts", name=name)

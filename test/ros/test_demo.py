@@ -12,7 +12,7 @@ from rig import TWIN, held_panda
 from std_msgs.msg import Float64MultiArray
 from support import NodeProcess, Ros, children, is_alive
 
-from featherstone_ros.nodes.qos import AHEAD
+from featherstone_ros.nodes.topics import AHEAD
 from featherstone_ros.tools.demo.play import DemoNode
 
 PROGRESS = "PD alone"  # shown as the nodes start
@@ -84,7 +84,7 @@ STATES = 6000  # a second of a twin in lockstep
 RECORDER = f"""
 import time
 from std_msgs.msg import Float64MultiArray
-from featherstone_ros.nodes.qos import AHEAD
+from featherstone_ros.nodes.topics import AHEAD
 from featherstone_ros.tools.rclpy_calls import Participant, take_waiting
 with Participant("recorder") as node:
     states, heard = node.queue(Float64MultiArray, "states", AHEAD.depth, AHEAD.reliability), 0

@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from std_msgs.msg import String
 
-from featherstone_ros.nodes.qos import LATCHED
+from featherstone_ros.nodes.topics import LATCHED
 
 WAITING = "waiting for the robot description on /robot_description"
 

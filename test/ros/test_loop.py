@@ -41,8 +41,8 @@ from featherstone_ros._loop import (
     RclLoop,
 )
 from featherstone_ros.errors import MiddlewareError
-from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.realtime_loop import ThreadLoop
+from featherstone_ros.nodes.topics import DetachedGroup
 from featherstone_ros.realtime.scheduling import Scheduling
 
 VALUES = [1.0, 2.0, 3.0]

@@ -11,8 +11,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from featherstone_ros.errors import MessageError
-from featherstone_ros.nodes.messages import decode
 from featherstone_ros.nodes.throttled_log import LOG_INTERVAL, MAX_LINES, ThrottledLog
+from featherstone_ros.nodes.topics import decode
 from featherstone_ros.parameter import Parameter
 
 

@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from featherstone_ros.model.robots import robot_file
-from featherstone_ros.nodes.qos import LATCHED
+from featherstone_ros.nodes.topics import LATCHED
 
 pytestmark = pytest.mark.timeout(600)  # whole seconds of patience add up on a busy machine
 

@@ -22,8 +22,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from test_feedforward_controller import GRAVITY, NODE, ScriptedArm, gravity_at
 
-from featherstone_ros.nodes.callback_groups import CLOCK_PERIOD
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.topics import CLOCK_PERIOD
 
 TWIN = "featherstone_ros.digital_twin"
 EVERY = QoSProfile(depth=20_000)  # a listener that is held up misses none

@@ -1,14 +1,17 @@
 """The arrows for RViz: the node as a process over DDS."""
 
+import sys
+
 import numpy as np
 import pytest
+import torque_markers
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from torque_markers import BUSY, CALM, FULL, heat
 from visualization_msgs.msg import Marker, MarkerArray
 
-from featherstone_ros.nodes.torque_markers import BUSY, CALM, FULL, heat
 from featherstone_ros.tools.robot_setup import load
 
 NODE = "/torque_markers"
@@ -21,7 +24,9 @@ def length(marker: Marker) -> float:
 
 
 def test_torques_and_wrenches_are_arrows_until_the_node_is_deactivated(ros):
-    ros.start("featherstone_ros.torque_markers", {"robot_description": ROBOT.text})
+    ros.run(
+        [sys.executable, torque_markers.__file__, *ros.arguments({"robot_description": ROBOT.text})]
+    )
     ros.wait_for_state(NODE, "active")
     arrays = ros.collect(MarkerArray, f"{NODE}/markers")
     states = ros.publisher(JointState, "joint_states")

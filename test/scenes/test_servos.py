@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from arm_scene import Scene, load, play, trajectory
+from driven_arm import DrivenArm
 from lies import lost_after
 from numpy.testing import assert_allclose
 from studies import study
@@ -10,9 +11,7 @@ from studies import study
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import DriveUnits
-from featherstone_ros.simulation import DrivenArm
 from featherstone_ros.simulation.closed_loop import ClosedLoop
-from featherstone_ros.simulation.drive_bus import DriveBus
 from featherstone_ros.tools.trajectory_check import check_file
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
@@ -66,7 +65,7 @@ def test_velocities_of_the_instants_at_which_servos_stand_accuse_nobody(rate, se
     bus = DrivenArm(PANDA.model, units, armature=0.03, q=start, time_step=1e-3)
     values = {"output": "joint_state", "gains.period": period, "gains.delay": period}
     arm, said = ControlledArm.of(PANDA.model, values), []
-    loop = ClosedLoop(arm, DriveBus(PANDA.model, units, bus), period=period, notify=said.append)
+    loop = ClosedLoop(arm, bus, period=period, notify=said.append)
     loop.advance(0.5)
     for _ in range(3):
         goal = start + random.uniform(-0.5, 0.5, 7)

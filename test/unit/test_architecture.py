@@ -34,7 +34,7 @@ SHARED = {
     *("arrays", "parameter", "errors", "instruction_sets", "lazy"),
     *("message_faults", "message_templates", "operational_space", "progress", "text"),
 }
-PROGRAMS = {"digital_twin", "feedforward_controller", "torque_markers"}
+PROGRAMS = {"digital_twin", "feedforward_controller"}
 ROS = ("rclpy", "rcl_interfaces", "launch")
 MAY_USE_ROS = {"nodes", "tools"}
 IMPORT = r"^ *((?:import|from [\w.]+ import) (?:\([^)]*\)|.*))"  # has a line of its own, by ruff

@@ -90,9 +90,7 @@ def test_package_xml_names_every_module_that_the_package_imports():
     assert needed - declared == set()
 
 
-@pytest.mark.parametrize(
-    "name", ["feedforward_controller", "digital_twin", "torque_markers", "featherstone-ros"]
-)
+@pytest.mark.parametrize("name", ["feedforward_controller", "digital_twin", "featherstone-ros"])
 def test_entry_point_leads_to_a_function(installed, name):
     (script,) = (point for point in installed.entry_points if point.name == name)
     assert callable(script.load())

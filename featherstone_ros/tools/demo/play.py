@@ -30,8 +30,7 @@ from featherstone_ros.control.diagnostics import following, phase_text
 from featherstone_ros.control.phases import Phase
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN, parameter_text
-from featherstone_ros.nodes.messages import seconds
-from featherstone_ros.nodes.qos import AHEAD
+from featherstone_ros.nodes.topics import AHEAD, seconds
 from featherstone_ros.tools.demo.picture import animate, draw
 from featherstone_ros.tools.demo.report import (
     LAWS,

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
 from featherstone_ros.nodes.diagnostics_publisher import publishers_of
-from featherstone_ros.nodes.messages import seconds
+from featherstone_ros.nodes.topics import seconds
 from featherstone_ros.tools.doctor.machine import Line
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.rclpy_calls import Participant, decode, take_waiting

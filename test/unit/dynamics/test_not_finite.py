@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from driven_arm import DrivenArm
 from each import each
 from methods import METHODS, MODELS, OF_MODELS
 
@@ -18,8 +19,8 @@ from featherstone_ros.kinematics import inverse_kinematics, pose_error, pose_err
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.observer import Shadow, ShadowSettings
-from featherstone_ros.simulation import DrivenArm, Noise, SimulatorSettings, Twin
-from featherstone_ros.simulation.closed_loop import ClosedLoop
+from featherstone_ros.simulation import Noise, SimulatorSettings, Twin
+from featherstone_ros.simulation.closed_loop import ClosedLoop, Command
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
 PATH = np.array([[0, -0.5, 0, -2, 0, 1.5, 0.8], [0.1, -0.4, 0, -2, 0, 1.5, 0.8]])
@@ -35,7 +36,7 @@ def arm():
     return ControlledArm.of(PANDA)
 
 
-def driven_arm(armature=0.1, **options):
+def servo_arm(armature=0.1, **options):
     servos = DriveUnits(PANDA.joint_names, "position", stiffness=2000.0)
     return DrivenArm(PANDA, servos, armature, **options)
 
@@ -158,11 +159,11 @@ KEEPERS = {
         for name in ("observer_gain", "effort_gain", "contact_hysteresis")
     },
     **{
-        f"driven arm's {name}": lambda x, name=name: driven_arm(**{name: x})
+        f"driven arm's {name}": lambda x, name=name: servo_arm(**{name: x})
         for name in ("armature", "damping", "friction", "backlash", "resolution", "gear_stiffness")
     },
-    "driven arm's command": lambda x: driven_arm().write(0.0, np.full(7, x)),
-    "driven arm's duration": lambda x: driven_arm().advance(x),
+    "driven arm's command": lambda x: servo_arm().write(0.0, Command(Q, told=np.full(7, x))),
+    "driven arm's duration": lambda x: servo_arm().advance(x),
     **{
         f"loop's {name}": lambda x, name=name: closed_loop(**{name: x})
         for name in ("delay", "period")
@@ -183,7 +184,7 @@ LIMITS = {
         name: lambda x, name=name: inverse_kinematics(PANDA, HAND, HERE, q0=Q, **{name: x})
         for name in ("position_tolerance", "orientation_tolerance")
     },
-    "bandwidth": lambda x: driven_arm(bandwidth=x),
+    "bandwidth": lambda x: servo_arm(bandwidth=x),
     "velocity": lambda x: replace(arm().limits, velocity=np.full(7, x)),
 }
 

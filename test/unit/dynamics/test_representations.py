@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from control_arm import Bench
+from driven_arm import DrivenArm
 
 import featherstone_ros as fr
 from featherstone_ros.control import CartesianImpedance
@@ -10,9 +11,8 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.observer import Shadow
 from featherstone_ros.observer.shadow_settings import ShadowSettings
-from featherstone_ros.simulation import DrivenArm, SimulatorSettings, Twin
+from featherstone_ros.simulation import SimulatorSettings, Twin
 from featherstone_ros.simulation.closed_loop import ClosedLoop
-from featherstone_ros.simulation.drive_bus import DriveBus
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
 
 ARM = fr.Model.from_robot("panda", joints=["panda_joint2", "panda_joint4"])
@@ -57,8 +57,6 @@ TOLD = [
     (lambda: CONTROLLED, f"<ControlledArm of {NAME}: computed_torque>"),
     (lambda: advanced(DrivenArm(ARM, UNITS, 0.1), 0.25),
      f"<DrivenArm of {NAME}: position, current, at 0.25 s>"),
-    (lambda: DriveBus(ARM, UNITS, DrivenArm(ARM, UNITS, 0.1)),
-     f"<DriveBus of {NAME}: position, current>"),
     (lambda: Bench().controller, "<TorqueController in feedforward, of shoulder, elbow: INACTIVE>"),
 ]  # fmt: skip
 

@@ -2,20 +2,19 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+import servo_arm
 import urdf_text
+from driven_arm import DrivenArm
 from studies import study
 
 import featherstone_ros as fr
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.trajectory import Point
 from featherstone_ros.model.drive_units import DriveUnits
-from featherstone_ros.simulation.closed_loop import ClosedLoop, Command, JointState
-from featherstone_ros.simulation.drive_bus import DriveBus
-from featherstone_ros.simulation.driven_arm import DrivenArm
+from featherstone_ros.simulation.closed_loop import ClosedLoop, JointState
 
 NAMES = ("lift",)
 LIMITS = '<limit lower="-3" upper="3" velocity="9" effort="20"/>'
@@ -104,9 +103,6 @@ def test_a_gear_without_a_rotor_is_refused():
 # The border: torques in, drives' own units out, and back.
 
 
-sys.path.append(str(Path(__file__).resolve().parents[3] / "examples"))
-import servo_arm  # noqa: E402
-
 PERIOD = 0.01
 STILL = np.zeros(1)
 
@@ -114,14 +110,14 @@ STILL = np.zeros(1)
 class Wire:
     """A bus that remembers what is sent, and measures what it is told."""
 
-    def __init__(self, q=START, qd=STILL, effort=STILL):
-        self.state, self.sent = JointState(q, qd, effort), []
+    def __init__(self, units, q=START, qd=STILL, effort=STILL):
+        self.units, self.state, self.sent = units, JointState(q, qd, effort), []
 
     def read(self, now):
         return self.state
 
     def write(self, at, command):
-        self.sent.append(command)
+        self.sent.append(command.told)
 
 
 def arm(**parameters):
@@ -140,7 +136,7 @@ def test_gravity_compensation_in_each_unit(law):
     """
     drives = units(law, effort="current", direction=-1.0)
     plant = DrivenArm(LIFT, drives, ARMATURE, q=START, friction=0.2, time_step=1e-3)
-    loop = ClosedLoop(arm(mode="gravity_compensation"), DriveBus(LIFT, drives, plant))
+    loop = ClosedLoop(arm(mode="gravity_compensation"), plant)
     record = loop.advance(1.0)
     assert np.abs(record.q - START).max() < 0.1  # until the first command, after .1 s, it falls
     np.testing.assert_allclose(record.q[-50:], record.q[-1:].repeat(50, axis=0), atol=1e-7)
@@ -156,11 +152,18 @@ def test_a_servo_that_is_told_the_torque_sags_by_what_its_stiffness_is_wrong(sha
     k / k' - 1 is left.
     """
     alone = ClosedLoop(arm(output="joint_state"), OnlyPositions(servo())).advance(1.2)
-    bus = DriveBus(LIFT, units("position", stiffness=40.0 * share), servo())
+    bus = Believed(units("position", stiffness=40.0 * share), servo())
     record = ClosedLoop(arm(output="joint_state"), bus).advance(1.2)
     (sag,), (left,) = alone.error[-1], record.error[-1]
     assert left == pytest.approx(sag * (1.0 - 1.0 / share), abs=0.05 * abs(sag))
     assert np.ptp(record.q[-50:]) < 1e-3
+
+
+class Believed:
+    """A servo whose units are believed to be these."""
+
+    def __init__(self, units, bus):
+        self.units, self.read, self.write = units, bus.read, bus.write
 
 
 class OnlyPositions:
@@ -170,53 +173,44 @@ class OnlyPositions:
         self.read, self.bus = bus.read, bus
 
     def write(self, at, command):
-        self.bus.write(at, command.position)
+        self.bus.write(at, command._replace(told=command.position))
 
 
 def test_a_servo_follows_without_the_lag_of_bus_and_damping():
     """Of a motion of 1 rad/s the servo alone lags by damping over stiffness and the delay."""
     points = [Point(1.5, START - 1.5, STILL)]
     errors = []
-    for bus in (OnlyPositions(servo()), DriveBus(LIFT, units("position"), servo())):
+    for bus in (OnlyPositions(servo()), servo()):
         record = ClosedLoop(arm(output="joint_state"), bus).run(points, rest=0.2)
         errors.append(np.abs(record.error[record.time > 0.3]).max())
     assert errors[0] > 0.05 and errors[1] < 0.2 * errors[0]
 
 
 def test_what_is_not_finite_is_not_sent():
-    wire = Wire()
-    loop = ClosedLoop(arm(output="joint_state"), DriveBus(LIFT, units("position"), wire))
+    wire = Wire(units("position"))
+    loop = ClosedLoop(arm(output="joint_state"), wire)
     loop.advance(0.3)
     wire.state = JointState(np.array([np.nan]), np.array([np.inf]), np.array([np.nan]))
     loop.advance(3.0)
     assert len(wire.sent) > 20 and np.isfinite(wire.sent).all()
 
 
-def test_a_bus_that_no_loop_asks_sends_nothing():
-    wire = Wire()
-    bus = DriveBus(LIFT, units("current"), wire)
-    with pytest.raises(ValueError, match="told is None, expected the command of a ClosedLoop"):
-        bus.write(0.0, Command(np.ones(1)))
-    assert not wire.sent and not bus.binding
-
-
 def test_what_has_cut_commands_is_told_until_time_goes_on():
     model = replace(LIFT, lower=START)  # where its torque leads it beyond
-    bus = DriveBus(model, units("position"), Wire())
     held = ControlledArm.of(model, {"output": "joint_state", "gains.period": PERIOD})
-    ClosedLoop(held, bus).advance(0.5)
-    told = bus.binding
-    assert told["lift"].startswith("the joint's position limit cut ") and bus.binding == told
+    loop = ClosedLoop(held, Wire(units("position")))
+    loop.advance(0.5)
+    told = loop.binding
+    assert told["lift"].startswith("the joint's position limit cut ") and loop.binding == told
 
 
 def test_a_current_that_a_motor_bears_for_a_time_is_told():
     drives = units("current", continuous_current=0.1, thermal_time=0.1)
-    bus = DriveBus(LIFT, drives, Wire(effort=None))
-    loop = ClosedLoop(arm(), bus)
+    loop = ClosedLoop(arm(), Wire(drives, effort=None))
     loop.advance(0.3)
-    assert not bus.binding
+    assert not loop.binding
     loop.advance(0.5)
-    assert "continuous current of 0.1 A" in bus.binding["lift"]
+    assert "continuous current of 0.1 A" in loop.binding["lift"]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +222,7 @@ def test_a_current_that_a_motor_bears_for_a_time_is_told():
 )
 def test_what_has_no_effect_on_a_servo_is_said(more, said):
     lines = []
-    bus = DriveBus(LIFT, units("position", **more), servo())
+    bus = Believed(units("position", **more), servo())
     ClosedLoop(arm(output="joint_state"), bus, notify=lines.append)
     assert len(lines) == 1 and lines[0].startswith(f"without effect: {said}")
 

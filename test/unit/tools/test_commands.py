@@ -293,7 +293,7 @@ def test_help_and_version_are_told_and_start_nothing(node, flag, tmp_path):
         assert f"usage: {node}" in done.stdout and "robot_description" in done.stdout
 
 
-@pytest.mark.parametrize("node", ["feedforward_controller", "digital_twin", "torque_markers"])
+@pytest.mark.parametrize("node", ["feedforward_controller", "digital_twin"])
 def test_without_ros_one_line_says_how_to_get_it(node, tmp_path):
     code = (
         "import sys; sys.modules['rclpy'] = None; "  # as if it were not there

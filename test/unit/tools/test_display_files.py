@@ -64,7 +64,7 @@ def test_rviz_of_setup_shows_the_arm_alone_in_its_own_frame():
 
 
 def test_rviz_shows_the_arrows(rviz):
-    from featherstone_ros.nodes.torque_markers import WRENCHES
+    from torque_markers import WRENCHES
 
     (arrows,) = displays(rviz, "MarkerArray")
     assert arrows["Topic"]["Value"] == "torque_markers/markers"

@@ -1,4 +1,6 @@
-"""Arrows for RViz: the torque of every joint, and wrenches.
+"""Arrows for RViz: the torque of every joint, and wrenches; rviz.launch.py starts it.
+
+    python examples/torque_markers.py --ros-args -p robot_description:=/path/to/arm.urdf
 
 A node of its own, since efforts and wrenches come from a real arm's driver or from the twin. The
 arrows are in the links' frames, so that tf does the kinematics.
@@ -6,11 +8,13 @@ arrows are in the links' frames, so that tf does the kinematics.
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import Point, WrenchStamped
 from rclpy.context import Context
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -18,10 +22,12 @@ from visualization_msgs.msg import Marker, MarkerArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.robot_description import Joint
 from featherstone_ros.model.urdf import parse
+from featherstone_ros.nodes.execution import run
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.qos import LAST, RELIABLE
+from featherstone_ros.nodes.topics import RELIABLE
 from featherstone_ros.parameter import Parameter
 
+LAST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 WRENCHES = ("external_wrench", "external_wrench_estimate")  # topics
 FORCE, MOMENT = (0.80, 0.25, 0.70), (0.45, 0.35, 0.85)
 CALM, BUSY, FULL = (0.25, 0.65, 0.35), (0.88, 0.63, 0.19), (0.78, 0.20, 0.16)
@@ -150,3 +156,7 @@ def heat(share: float) -> tuple[float, ...]:
     low, high, part = (CALM, BUSY, 2.0 * share) if share < 0.5 else (BUSY, FULL, 2.0 * share - 1.0)
     part = min(part, 1.0)
     return tuple((1.0 - part) * a + part * b for a, b in zip(low, high, strict=True))
+
+
+if __name__ == "__main__":
+    sys.exit(run("torque_markers:TorqueMarkers"))

@@ -24,7 +24,7 @@ from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats, finite_array, finite_number
 from featherstone_ros.model.arguments import not_negative_joint_array
 from featherstone_ros.model.drive_units import POSITION, DriveUnits
-from featherstone_ros.simulation.closed_loop import JointState
+from featherstone_ros.simulation.closed_loop import Command, JointState
 
 GEAR_FREQUENCY = 60.0  # [Hz] of a rotor on its gear
 GEAR_RATIO_OF_DAMPING = 0.1  # of the critical one
@@ -150,9 +150,11 @@ class DrivenArm:
         self.advance(now - self.time)
         return JointState(self.q, self.qd, self.effort, now)
 
-    def write(self, at: float, command: Floats) -> None:
+    def write(self, at: float, command: Command) -> None:
         """Take what the drives are told from a time on."""
-        self._coming.append((at, finite_array("command", command, self.command.shape)))
+        if command.told is None:
+            raise ValueError("told is None, expected the command of a ClosedLoop with units")
+        self._coming.append((at, finite_array("told", command.told, self.command.shape)))
 
     def advance(self, duration: float) -> None:
         """Advance by a time, rounded to time steps [s]."""
@@ -181,4 +183,5 @@ class DrivenArm:
         wound = twist - np.minimum(np.maximum(twist, -0.5 * self._play), 0.5 * self._play)
         touching = (wound != 0.0) | (self._play == 0.0)
         damping = self._gear_damping * (self._omega - self._simulator.qd)
-        return self._gear * wound + touching * damping
+        torque: Floats = self._gear * wound + touching * damping
+        return torque
