@@ -117,19 +117,20 @@ EQUIVALENT = {
             "Cython takes this `and` for `or`"
         ),
     },
-    "featherstone_ros/control/motion.py": {
+    "featherstone_ros/control/trajectory.py": {
         "between = [t for t in [*self.corners, *self._compiled.correction] if begin <= t < end]": (
             "both ends are corners anyway, each once"
         ),
     },
     "featherstone_ros/control/retiming/path.py": {
-        "at = np.flatnonzero((curved[:-1] > 0) | (curved[1:] >= 0))": "corner 0 is of no curve",
         "halved = (off.max(axis=(1, 2)) >= CLOSE) & (length > CLOSE)": EITHER,
     },
     "featherstone_ros/control/retiming/retime.py": {
         "if over_all <= 1.0 + ENOUGH and gain < ENOUGH:": EITHER,
     },
-    "featherstone_ros/control/streams.py": {"if not SHORTEST < since <= LONGEST:": EITHER},
+    "featherstone_ros/control/cartesian_impedance.py": {
+        "if not SHORTEST < since <= LONGEST:": EITHER
+    },
     "featherstone_ros/identification/base_parameters.py": {
         "scale[scale <= NEGLIGIBLE * scale.max(initial=0.0)] = np.inf": EITHER,
         "K[np.abs(K) <= NEGLIGIBLE * max(np.abs(K).max(initial=0.0), 1.0)] = 0.0": EITHER,

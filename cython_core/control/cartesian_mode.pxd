@@ -33,7 +33,7 @@ from task_space.pose cimport norm, pose_error, quaternion_of
 # 12. The virtual arm has no delay, but its contact has: drives follow late, sensors measure late.
 #     The loop of a contact with stiffness k is k exp(-s T) / (s (M_d s + D)); ``min_damping`` is
 #     the smallest D that leaves it a phase margin (contact_damping in
-#     featherstone_ros/control/admittance.py).
+#     featherstone_ros/control/cartesian_impedance.py).
 # 13. No joint accelerates by more than the observer takes for motion (state_observer.pxd): drives
 #     could not follow.
 # 14. Without measured wrench the contact is not seen: the end effector comes to rest where it is,

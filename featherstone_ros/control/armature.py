@@ -1,5 +1,7 @@
 """Inertia of the drives, which few URDFs tell: else the least with which there are stable gains.
 
+Both nodes' parameters of a joint's drive stand here, too.
+
 A light joint on a heavy arm may have no stable gains: those that carry the arm are too stiff for
 the joint alone. A real drive's rotor, which the joint feels by its gear ratio squared, is what
 makes it bear them. Gains that are stable with little such inertia are also stable with more, so
@@ -8,27 +10,32 @@ that assuming too little is safe.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.damping import Damping, choose_damping, wanted_damping
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
     MAX_JOINTS,
     ChosenGains,
+    Damping,
     NoStableGainsError,
     Timing,
     choose,
+    choose_damping,
     linearised,
+    wanted_damping,
 )
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.errors import SingularInertiaError
 from featherstone_ros.model import EARTH, Model
+from featherstone_ros.model.drive_units import DriveUnits
+from featherstone_ros.model.drives import Drives
+from featherstone_ros.parameter import Parameter, Value, bounded, joint_parameters_of, per_joint
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of a joint's largest inertia
 MORE = (3.0, 30.0)  # times the least: what real drives may have
@@ -57,8 +64,6 @@ def min_armature(
     It is the least of ``SHARES`` of the largest inertia that a joint moves: on the joints that need
     it, or on all where these gains would not bear more. Joints whose armature the model knows keep
     it.
-
-    ``bandwidth``: of the gains [rad/s].
     """
     timing = timing or Timing()
 
@@ -149,3 +154,43 @@ def in_words(joints: Sequence[str], armature: Floats) -> str:
     text = ", ".join(f"armature.{joint} {value:.3g}" for joint, value in needy[:MAX_NAMED])
     more = len(needy) - MAX_NAMED
     return text + (f" and {more} more" if more > 0 else "")
+
+
+def drive_parameters(model: Model, index: int, armature: float) -> Iterator[Parameter]:
+    """Yield friction, armature and units of a drive; friction is by default the description's."""
+    joint = model.joint_names[index]
+    of_model = {"coulomb": model.friction[index], "viscous": model.damping[index]}
+    for parameter in joint_parameters_of(Drives, joint, armature=armature, **of_model):
+        if parameter.name == f"armature.{joint}":
+            max_value = max(float(max_armature(model)[index]), armature)
+            why = "what the effort limit brings to the speed limit within 30 s"
+            yield replace(parameter, check=bounded("most", max_value, why))
+        else:
+            yield parameter
+    yield from joint_parameters_of(DriveUnits, joint)
+
+
+def require_same_units(values: Mapping[str, Value], before: Mapping[str, Value]) -> None:
+    """Check that drives keep their units, which nobody exchanges under an arm that is held."""
+    for name in values:
+        if name.startswith("drives.") and values[name] != before[name]:
+            raise ValueError(f"{name} is fixed until the node is cleaned up and configured")
+
+
+def assumption(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> str:
+    """Return the armature that is assumed, neither set nor described; empty for none."""
+    unset = _unset(values, default, model)
+    return in_words(model.joint_names, np.where(model.armature > 0.0, 0.0, unset))
+
+
+def described(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> str:
+    """Return the armature that is the robot description's, as of ``assumption``."""
+    unset = _unset(values, default, model)
+    return in_words(model.joint_names, np.where(model.armature > 0.0, unset, 0.0))
+
+
+def _unset(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> Floats:
+    """Return the armature (n,) of joints for which none is set, 0 for the others."""
+    armature = per_joint(values, "armature.{}", model.joint_names)
+    defaults = np.array([default(f"armature.{joint}") for joint in model.joint_names])
+    return np.where(armature == defaults, armature, 0.0)

@@ -1,24 +1,26 @@
-"""Cartesian impedance control: the end effector as a mass on a spring and a damper, without ROS.
+"""Cartesian impedance and admittance: the end effector as a mass on a spring and a damper.
 
-The law, with its sources and guarantees, is ``cython_core/control/cartesian_impedance.pxd``;
-here are its settings, checked, and a class that owns one.
+The law, with its sources and guarantees, is ``cython_core/control/cartesian_impedance.pxd``, what
+mode admittance makes of it ``cartesian_mode.pxd``; here are their settings, checked, and a class
+that owns a law.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, fields, replace
+from math import cos, hypot, inf, pi, sin, sqrt, tan
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import featherstone_ros._control as _control
+from featherstone_ros._control import MAX_WALLS, VIRTUAL_STEP, CompiledImpedance
 from featherstone_ros._core import BoundDynamics, Dynamics
 from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.control.gains import postures
 from featherstone_ros.errors import SingularInertiaError, UnknownNameError
-from featherstone_ros.kinematics import as_transforms
+from featherstone_ros.kinematics import as_transforms, pose_error
 from featherstone_ros.model import Model
 from featherstone_ros.parameter import declared
 
@@ -29,6 +31,11 @@ MIN_INERTIA = 1e-4  # smallest inertia that may be given [kg, kg m^2]
 DAMPER_EDGE = 1.4  # rate times delay from which a damper swings up: pi / 2, less beside a spring
 POSTURES = 100  # number of postures in which the delay margin is computed
 REPULSION = 20.0  # [N m, N] at the stop of a joint without effort limit
+PHASE_MARGIN = pi / 3  # of the loop of a contact
+SHORTEST, LONGEST = 0.002, 0.15  # [s] between two poses of a stream: 500 to 7 Hz
+OUTLASTS = 1.5  # periods without a pose until it is taken for ended: they come with jitter
+PER_JOINT = ("posture_stiffness", "posture_damping_ratio")
+MAY_BE_ZERO = ("transition_time", "delay", "contact_delay")
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,6 @@ class CartesianSettings:
         transition_time: Time in which a new stiffness takes effect [s].
         delay: From a state to its torque, with half of a period [s]: whatever that makes unstable
             with ``DELAY_MARGIN`` is softened, as far as needed at each posture; 0: nothing.
-        min_damping: (6,) that contact asks for in mode admittance [N s/m, N m s/rad].
         weight: (3,) of a payload that the sensor of mode admittance measures, base axes [N].
         weight_at: (3,) its centre of mass in the end effector's frame [m].
         walls: Half-spaces that the tip keeps out of, see ``Wall`` and ``box``.
@@ -188,7 +194,6 @@ class CartesianSettings:
     )
     transition_time: float = 0.2
     delay: float = 0.0
-    min_damping: ArrayLike = 0.0
     weight: ArrayLike = (0.0, 0.0, 0.0)
     weight_at: ArrayLike = (0.0, 0.0, 0.0)
     walls: tuple[Wall, ...] = ()
@@ -232,7 +237,7 @@ class CartesianImpedance:
         require_tip(model, tip)
         self.model, self.tip = model, tip
         offset_pose = as_transforms("offset", np.eye(4) if offset is None else offset)
-        self._law = _control.CompiledImpedance(
+        self._law = CompiledImpedance(
             BoundDynamics(model), model.link_names.index(tip), np.array(offset_pose, order="C")
         )
         self._gravity = np.zeros(model.n)
@@ -260,7 +265,7 @@ class CartesianImpedance:
                 f"force_axes: expected '', got {settings.force_axes!r}: no measured wrench comes "
                 "here; TorqueController.take_wrench takes one"
             )
-        self._law.configure(_checked(settings, self.model, self._start))
+        self._law.configure(prepared(settings, self.model, self._start))
         self.settings = settings
 
     def start(self, q: ArrayLike, qd: ArrayLike | None = None) -> None:
@@ -273,7 +278,7 @@ class CartesianImpedance:
         q = finite_array("q", q, (self.model.n,)).copy()
         qd = np.zeros(self.model.n) if qd is None else finite_array("qd", qd, (self.model.n,))
         self._start = q
-        self._law.configure(_checked(self.settings, self.model, q))
+        self._law.configure(prepared(self.settings, self.model, q))
         self._law.start(q, qd)
         self._started = True
 
@@ -323,7 +328,7 @@ class CartesianImpedance:
         if not self._started:
             raise RuntimeError("call start(q) first: it says where the end effector begins")
         q, qd = finite_array("q", q, (n,)), finite_array("qd", qd, (n,))
-        if not 0 <= dt < np.inf:
+        if not 0 <= dt < inf:
             raise ValueError(f"dt: expected a time >= 0, got {dt}")
         tau = np.empty(n) if out is None else out
         if failure := self._law.torque(q, qd, dt, self._gravity, tau):
@@ -367,24 +372,16 @@ def unsoftened(joints: Sequence[str], armature: Floats) -> str:
 def min_delay_margin(
     model: Model, tip: str, settings: CartesianSettings, armature: ArrayLike = 0.0
 ) -> float:
-    """Return the delay from state to torque with which the end effector may become unstable [s].
+    """Return the smallest of ``report``'s delay_margin over ``POSTURES`` random postures [s].
 
-    The smallest of ``report``'s delay_margin over ``POSTURES`` random postures within the limits;
-    half a sampling period is part of the delay.
-
-    Args:
-        model: The arm.
-        tip: The link that is moved; an offset does not change its rotation, the fastest mode.
-        settings: See ``CartesianSettings``.
-        armature: (n,) the rotors' inertia at the joints [kg m^2, kg].
+    ``armature``: (n,) the rotors' inertia at the joints [kg m^2, kg]. An offset from the tip does
+    not change its rotation, the fastest mode.
     """
     n = model.n
-    law = _control.CompiledImpedance(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
+    law = CompiledImpedance(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
     law.set_armature(broadcast("armature", armature, n))
-    law.configure(
-        _checked(replace(settings, posture=None, walls=(), delay=0.0), model, np.zeros(n))
-    )
-    rest, torque, margin = np.zeros(n), np.empty(n), np.inf
+    rest, torque, margin = np.zeros(n), np.empty(n), inf
+    law.configure(prepared(replace(settings, posture=None, walls=(), delay=0.0), model, rest))
     for q in postures(model, POSTURES):
         law.start(q, rest)
         if not law.torque(q, rest, 0.0, np.empty(n), torque):
@@ -395,10 +392,9 @@ def min_delay_margin(
 def fastest_damper(
     model: Model, tip: str, settings: CartesianSettings, armature: ArrayLike = 0.0
 ) -> float:
-    """Return the fastest rate at which ``damping`` slows the end effector down [1/s].
+    """Return the largest eigenvalue of M^-1 J^T D J over ``POSTURES`` random postures [1/s].
 
-    The largest eigenvalue of M^-1 J^T D J over ``POSTURES``; with inertia shaping that of D and the
-    shaped inertia. The arguments are those of ``min_delay_margin``.
+    With inertia shaping that of D and the shaped inertia.
     """
     damping = broadcast("damping", settings.damping, 6)
     if settings.inertia_shaping:
@@ -415,12 +411,7 @@ def fastest_damper(
 
 
 def require_tip(model: Model, tip: str) -> None:
-    """Raise an error unless joints move a link.
-
-    Raises:
-        UnknownNameError: The model has no such link.
-        ValueError: It moves as one with the base.
-    """
+    """Raise an error unless the model has a link, and joints move it."""
     if tip not in model.link_names:
         raise UnknownNameError("link", tip, model.link_names)
     if model.tree.link_body[model.link_names.index(tip)] < 0:
@@ -448,82 +439,151 @@ def broadcast(name: str, value: ArrayLike, count: int, minimum: float = 0.0) -> 
     return np.ascontiguousarray(array)
 
 
-def _positive(settings: CartesianSettings, *names: str) -> Floats:
-    """Return settings that must be > 0."""
-    for name in names:
-        value = getattr(settings, name)
-        if not (np.ndim(value) == 0 and 0 < float(value) < np.inf):
-            raise ValueError(f"{name}: expected a number > 0, got {value}")
-    return np.array([float(getattr(settings, name)) for name in names])
+def sensor_poses(model: Model, tip: str, offset: Floats) -> dict[str, Floats]:
+    """Return the links that move as one with the end effector: a wrench may be measured on them.
 
-
-def _force_axes(settings: CartesianSettings) -> Floats:
-    """Return 1 for each axis along which the force is controlled, (3,)."""
-    chosen = np.array([float(axis in settings.force_axes) for axis in "xyz"])
-    if sorted(settings.force_axes) != [axis for axis in "xyz" if axis in settings.force_axes]:
-        raise ValueError(f"force_axes: expected some of x, y, z, got {settings.force_axes!r}")
-    for axis, k in zip("xyz", broadcast("stiffness", settings.stiffness, 6)[:3], strict=True):
-        if axis in settings.force_axes and k == 0.0:
-            raise ValueError(
-                f"force_axes: the stiffness along {axis} is 0, expected more: the spring presses"
-            )
-    return chosen
-
-
-def _checked(settings: CartesianSettings, model: Model, start: Floats) -> dict[str, Any]:
-    """Return the settings as the compiled law takes them."""
-    if settings.axes not in AXES:
-        raise ValueError(f"axes: expected one of {', '.join(AXES)}, got {settings.axes!r}")
-    if settings.transition_time < 0 or not np.isfinite(settings.transition_time):
-        raise ValueError(f"transition_time: expected a time >= 0, got {settings.transition_time}")
-    if settings.delay < 0 or not np.isfinite(settings.delay):
-        raise ValueError(f"delay: expected a time >= 0, got {settings.delay}")
-    mass, inertia, tank = _positive(settings, "largest_mass", "largest_inertia", "posture_energy")
-    posture = start if settings.posture is None else settings.posture
-    n = model.n
+    By name, with their poses (4, 4) in its frame; ``offset``: (4, 4) of that in the tip's.
+    """
+    if not tip:
+        return {}
+    dynamics, q, body = Dynamics(model), np.zeros(model.n), model.tree.link_body
+    mine = body[model.link_names.index(tip)]
+    to_tip = np.linalg.inv(dynamics.link_pose(q, tip) @ offset)
     return {
-        "tip_axes": settings.axes == "tip",
-        "stiffness": broadcast("stiffness", settings.stiffness, 6),
-        "damping_ratio": broadcast("damping_ratio", settings.damping_ratio, 6),
-        "damping": broadcast("damping", settings.damping, 6),
-        "min_damping": broadcast("min_damping", settings.min_damping, 6),
-        "max_wrench": _positive(settings, "max_force", "max_torque"),
-        "max_inertia": np.repeat([mass, inertia], 3),
-        "inertia_shaping": bool(settings.inertia_shaping),
-        "shaped_inertia": broadcast("shaped_inertia", settings.shaped_inertia, 6, MIN_INERTIA),
-        "transition_time": float(settings.transition_time),
-        "delay": DELAY_MARGIN * settings.delay,
-        "tank": tank,
-        "approach_rate": np.full(2, APPROACH_RATE),
-        "max_speed": _positive(settings, "max_speed", "max_turn_rate"),
-        "max_acceleration": _positive(settings, "max_acceleration", "max_turn_acceleration"),
-        "force_axes": _force_axes(settings),
-        "contact_speed": float(_positive(settings, "contact_speed")[0]),
-        "dead_zone": broadcast("dead_zone", settings.dead_zone, 2),
-        "weight": finite_array("weight", settings.weight, (3,)),
-        "weight_at": finite_array("weight_at", settings.weight_at, (3,)),
-        "joints": np.stack(
-            [
-                broadcast("posture", posture, n, -np.inf),
-                broadcast("posture_stiffness", settings.posture_stiffness, n),
-                broadcast("posture_damping_ratio", settings.posture_damping_ratio, n),
-                *_limits(settings, model),
-            ]
-        ),
-        "walls": _walls(settings.walls),
+        link: to_tip @ dynamics.link_pose(q, link)
+        for link, its in zip(model.link_names, body, strict=True)
+        if its == mine
     }
 
 
-def prepared(settings: CartesianSettings, model: Model) -> dict[str, Any]:
-    """Return settings as ``ControllerSettings.impedance`` takes them.
+def prepared(
+    settings: CartesianSettings,
+    model: Model,
+    start: Floats | None = None,
+    contact_delay: float | None = None,
+) -> dict[str, Any]:
+    """Return settings, checked, as the compiled law and ``ControllerSettings.impedance`` take them.
+
+    ``start``: (n,) the posture where none is set; None: NaN, that at which the mode begins.
+    ``contact_delay``: time from a wrench to the motion that answers it, of the virtual arm of mode
+    admittance [s]; None: the law moves the arm itself.
 
     Raises:
         ValueError: One of them is out of range (named).
     """
-    n = model.n
-    checked = _checked(replace(settings, posture=None), model, np.zeros(n))
-    checked["joints"][0] = np.nan if settings.posture is None else settings.posture
-    return checked
+    n, posture = model.n, settings.posture
+    if settings.axes not in AXES:
+        raise ValueError(f"axes: expected one of {', '.join(AXES)}, got {settings.axes!r}")
+    law = {one.name: _checked(one, getattr(settings, one.name), n) for one in fields(settings)}
+    if start is not None:
+        posture = broadcast("posture", start if posture is None else posture, n, -inf)
+    joints = np.empty((8, n))
+    joints[0] = np.nan if posture is None else posture
+    joints[1:] = law["posture_stiffness"], law["posture_damping_ratio"], *_limits(settings, model)
+    law |= {
+        "tip_axes": settings.axes == "tip",
+        "min_damping": np.zeros(6),
+        "max_wrench": np.array([law["max_force"], law["max_torque"]]),
+        "max_inertia": np.repeat([law["largest_mass"], law["largest_inertia"]], 3),
+        "inertia_shaping": bool(settings.inertia_shaping),
+        "delay": DELAY_MARGIN * law["delay"],
+        "tank": law["posture_energy"],
+        "approach_rate": np.full(2, APPROACH_RATE),
+        "max_speed": np.array([law["max_speed"], law["max_turn_rate"]]),
+        "max_acceleration": np.array([law["max_acceleration"], law["max_turn_acceleration"]]),
+        "force_axes": _force_axes(settings.force_axes, law["stiffness"]),
+        "joints": joints,
+        "walls": _walls(settings.walls),
+    }
+    return law if contact_delay is None else _of_virtual_arm(law, contact_delay)
+
+
+def _checked(one: Field[Any], value: Any, n: int) -> Any:
+    """Return a setting with as many numbers as its default or the arm has; others as given."""
+    if one.name in PER_JOINT:
+        return broadcast(one.name, value, n)
+    if isinstance(one.default, tuple) and one.default:
+        return broadcast(one.name, value, len(one.default), one.metadata.get("minimum", -inf))
+    if isinstance(one.default, float):
+        is_finite = np.ndim(value) == 0 and 0.0 <= float(value) < inf
+        if one.name in MAY_BE_ZERO and not is_finite:
+            raise ValueError(f"{one.name}: expected a time >= 0, got {value}")
+        if one.name not in MAY_BE_ZERO and not (is_finite and value):
+            raise ValueError(f"{one.name}: expected a number > 0, got {value}")
+        return float(value)
+    return value
+
+
+def _force_axes(axes: str, stiffness: Floats) -> Floats:
+    """Return 1 for each axis along which the force is controlled, (3,)."""
+    if sorted(axes) != [axis for axis in "xyz" if axis in axes]:
+        raise ValueError(f"force_axes: expected some of x, y, z, got {axes!r}")
+    for axis, k in zip("xyz", stiffness[:3], strict=True):
+        if axis in axes and k == 0.0:
+            raise ValueError(
+                f"force_axes: the stiffness along {axis} is 0, expected more: the spring presses"
+            )
+    return np.array([float(axis in axes) for axis in "xyz"])
+
+
+def _of_virtual_arm(law: dict[str, Any], delay: float) -> dict[str, Any]:
+    """Return the prepared settings of the law that moves the virtual arm of mode admittance."""
+    inertia, contact = law["shaped_inertia"], np.repeat(law["contact_stiffness"], 3)
+    minimum = [contact_damping(k, m, delay) for k, m in zip(contact, inertia, strict=True)]
+    law = law | {"inertia_shaping": True, "delay": 0.0, "min_damping": np.array(minimum)}
+    damping = damping_of(law)
+    walls = np.repeat([law["walls"][:, 4].sum(), 0.0], 3)
+    needed = np.maximum(damping * VIRTUAL_STEP, (law["stiffness"] + walls) * VIRTUAL_STEP**2)
+    for axis in np.flatnonzero(inertia < needed):
+        raise ValueError(
+            f"shaped_inertia of axis {axis} is {inertia[axis]:g}, expected at least "
+            f"{needed[axis]:.3g}: the damping for contact_stiffness and contact_delay is "
+            f"{damping[axis]:.3g}"
+        )
+    for axis in np.flatnonzero(damping == 0.0):
+        raise ValueError(
+            f"axis {axis} has no damping and would never stop: expected free_damping, "
+            "contact_stiffness, or stiffness with damping_ratio other than 0"
+        )
+    return law
+
+
+def damping_of(law: Mapping[str, Floats]) -> Floats:
+    """Return the damping (6,) of each axis with shaped inertia, by prepared settings."""
+    of_spring = 2.0 * law["damping_ratio"] * np.sqrt(law["stiffness"] * law["shaped_inertia"])
+    return np.maximum(of_spring + law["damping"], law["min_damping"])
+
+
+def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
+    """Return the least damping [N s/m, N m s/rad] of a mass that is pressed on something stiff.
+
+    The measured force k x [N/m, N m/rad], late by T [s], moves the mass M: the loop is k exp(-s T)
+    / (s (M s + D)). Its phase margin is to be ``PHASE_MARGIN``; at the crossover frequency w that
+    leaves a lag of atan(M w / D) + w T, and there k = w |M w i + D|.
+    """
+    lag = pi / 2 - PHASE_MARGIN
+    bound = min(sqrt(stiffness / inertia * sin(lag)), lag / delay if delay > 0.0 else inf)
+    w = bisect(lambda w: inertia * w * w - stiffness * sin(lag - w * delay), bound)
+    return inertia * w / tan(lag - w * delay) if w > 0.0 else 0.0
+
+
+def stiffest_contact(inertia: float, damping: float, delay: float) -> float:
+    """Return the stiffness at which a contact is at the edge of stability, inf without delay.
+
+    Units and equations are those of ``contact_damping``.
+    """
+    if delay == 0.0:
+        return inf
+    w = bisect(lambda w: inertia * w * sin(w * delay) - damping * cos(w * delay), pi / (2 * delay))
+    return w * hypot(inertia * w, damping)
+
+
+def bisect(rising: Callable[[float], float], bound: float) -> float:
+    """Return where a rising function is zero between 0 and ``bound``."""
+    low, high = 0.0, bound
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
+    return low
 
 
 def _limits(settings: CartesianSettings, model: Model) -> list[Floats]:
@@ -540,14 +600,14 @@ def _limits(settings: CartesianSettings, model: Model) -> list[Floats]:
         model.upper,
         margin,
         broadcast("limit_torque", strength, model.n),
-        np.where(model.velocity_limit > 0, model.velocity_limit, np.inf),
+        np.where(model.velocity_limit > 0, model.velocity_limit, inf),
     ]
 
 
 def _walls(walls: tuple[Wall, ...]) -> Floats:
     """Return walls as (W, 6): unit normal, offset, stiffness, damping."""
-    if len(walls) > _control.MAX_WALLS:
-        raise ValueError(f"walls: expected at most {_control.MAX_WALLS}, got {len(walls)}")
+    if len(walls) > MAX_WALLS:
+        raise ValueError(f"walls: expected at most {MAX_WALLS}, got {len(walls)}")
     rows = np.empty((len(walls), 6))
     for row, wall in zip(rows, walls, strict=True):
         normal = finite_array("walls: normal", wall.normal, (3,))
@@ -563,3 +623,26 @@ def _walls(walls: tuple[Wall, ...]) -> Floats:
             raise ValueError(f"walls: expected stiffness and damping >= 0, got {wall}")
         row[:] = *(normal / length), *figures
     return rows
+
+
+class PoseStream:
+    """The last pose of a target and its time, as from teleoperation.
+
+    Without the velocity the desired pose lags behind by the way in which it could stop.
+    """
+
+    def __init__(self) -> None:
+        """Have none."""
+        self._time, self._pose = 0.0, np.eye(4)
+
+    def velocity(self, time: float, pose: Floats) -> tuple[Floats, float]:
+        """Return the velocity (6,) from the last pose (4, 4) to this, and how long it lasts [s].
+
+        Linear first, base axes [m/s, rad/s]; 0 for 0 s where the two are no stream. ``time``: its
+        stamp.
+        """
+        since, change = time - self._time, pose_error(self._pose, pose)
+        self._time, self._pose = time, pose
+        if not SHORTEST <= since <= LONGEST:
+            return np.zeros(6), 0.0
+        return change / since, OUTLASTS * since

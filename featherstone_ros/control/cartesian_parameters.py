@@ -8,32 +8,27 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.admittance import (
-    PHASE_MARGIN,
-    damping_of,
-    sensor_poses,
-    stiffest_contact,
-    virtual_settings,
-)
 from featherstone_ros.control.armature import possible_armature
 from featherstone_ros.control.cartesian_impedance import (
     DAMPER_EDGE,
     DELAY_MARGIN,
+    PHASE_MARGIN,
     CartesianSettings,
     Wall,
     box,
+    damping_of,
     fastest_damper,
     min_delay_margin,
     one_pose,
     prepared,
     require_tip,
+    sensor_poses,
+    stiffest_contact,
     unsoftened,
 )
+from featherstone_ros.control.choices import Mode, Timing
 from featherstone_ros.control.payload import payload_of
-from featherstone_ros.control.settings import (
-    ControllerSettings,
-    Mode,
-)
+from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.model import Model
 from featherstone_ros.parameter import (
@@ -133,28 +128,22 @@ def offset_of(values: Mapping[str, Value]) -> Floats:
 
 def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     """Return ``ControllerSettings.impedance`` for a set of parameter values."""
-    tip_of(values, model)
+    tip, mode = tip_of(values, model), Mode(values["mode"])
     offset_of(values)
-    settings = impedance_settings(values, model)
-    if Mode(values["mode"]).has_virtual_arm:
-        settings = virtual_settings(settings, contact_delay(values))
-    if Mode(values["mode"]).has_spring and any(values["free_damping"]):
-        require_slow_damping(values, model, settings)
-    return prepared(settings, model)
-
-
-def require_slow_damping(
-    values: Mapping[str, Value], model: Model, settings: CartesianSettings
-) -> None:
-    """Raise ValueError if free_damping is too much for its delay; unknown rotors count as large."""
-    armature = possible_armature(model, per_joint(values, "armature.{}", model.joint_names))
-    rate = fastest_damper(model, str(values["tip"]), settings, armature)
-    if rate * latency(values) > DAMPER_EDGE:
-        raise ValueError(
-            f"free_damping is {list(values['free_damping'])}: with gains.delay plus half of "
-            f"gains.period, {1e3 * latency(values):.2g} ms, the end effector swings up; "
-            f"expected at most {DAMPER_EDGE / (rate * latency(values)):.2g} times as much"
-        )
+    settings, delay = impedance_settings(values, model), timing_of(values).latency
+    if mode.has_spring and any(values["free_damping"]):
+        # Unknown rotors count as large.
+        armature = possible_armature(model, per_joint(values, "armature.{}", model.joint_names))
+        rate = fastest_damper(model, tip, settings, armature)
+        if rate * delay > DAMPER_EDGE:
+            raise ValueError(
+                f"free_damping is {list(values['free_damping'])}: with gains.delay plus half of "
+                f"gains.period, {1e3 * delay:.2g} ms, the end effector swings up; "
+                f"expected at most {DAMPER_EDGE / (rate * delay):.2g} times as much"
+            )
+    return prepared(
+        settings, model, contact_delay=contact_delay(values) if mode.has_virtual_arm else None
+    )
 
 
 def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSettings:
@@ -162,14 +151,14 @@ def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSe
     posture = [values[f"nullspace.posture.{joint}"] or [np.nan] for joint in model.joint_names]
     walls = [
         Wall((x, y, z), offset, stiffness, damping)
-        for x, y, z, offset, stiffness, damping in rows(values["walls"], WALL)
+        for x, y, z, offset, stiffness, damping in np.reshape(values["walls"], (-1, WALL)).tolist()
     ]
-    for row in rows(values["boxes"], BOX):
+    for row in np.reshape(values["boxes"], (-1, BOX)).tolist():
         walls += box(row[:3], row[3:6], *row[6:])
     return CartesianSettings(
         posture=np.concatenate(posture),
         limit_margin=None if values["limit_repulsion"] else 0.0,
-        delay=latency(values),
+        delay=timing_of(values).latency,
         walls=tuple(walls),
         **sensed_weight(values, model),
         **values_of(CartesianSettings, values),
@@ -211,6 +200,11 @@ def contact_delay(values: Mapping[str, Value]) -> float:
     return values["contact_delay"] + 0.5 * values["gains.period"]
 
 
+def timing_of(values: Mapping[str, Value]) -> Timing:
+    """Return period and delay for which gains are chosen and checked."""
+    return Timing(values["gains.period"], values["gains.delay"])
+
+
 def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return in one line why the end effector may oscillate; empty if it is stable."""
     if not Mode(values["mode"]).has_spring:
@@ -218,7 +212,7 @@ def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
     armature = per_joint(values, "armature.{}", model.joint_names)
     settings = impedance_settings(values, model)
     margin = min_delay_margin(model, tip_of(values, model), settings, armature)
-    delay = latency(values)
+    delay = timing_of(values).latency
     if DELAY_MARGIN * delay <= margin:
         return ""
     share = (margin / (DELAY_MARGIN * delay)) ** 2
@@ -228,13 +222,3 @@ def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
         f"{1e3 * delay:.2g} ms; {unsoftened(model.joint_names, armature)}; {share:.2g} times the "
         "stiffness is kept everywhere"
     )
-
-
-def latency(values: Mapping[str, Value]) -> float:
-    """Return the time from a state to the middle of its torque's [s]."""
-    return values["gains.delay"] + 0.5 * values["gains.period"]
-
-
-def rows(values: list[float], count: int) -> Floats:
-    """Return a list of numbers as rows of ``count``."""
-    return np.reshape(np.asarray(values, float), (-1, count))

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import cartesian_parameters
+from featherstone_ros.control.armature import assumption
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.controller_parameters import (
     Output,
@@ -27,7 +28,6 @@ from featherstone_ros.control.controller_parameters import (
     effort_limit,
     require_effort_for_friction,
 )
-from featherstone_ros.control.drive_parameters import assumption
 from featherstone_ros.control.feedback import Feedback
 from featherstone_ros.control.gains import Timing
 from featherstone_ros.control.goal_tolerances import Tolerances

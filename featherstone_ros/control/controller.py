@@ -21,15 +21,14 @@ from featherstone_ros import _control
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._enumerations import NoteKind, Refusal
 from featherstone_ros.arrays import Floats, finite_array, finite_number
-from featherstone_ros.control.admittance import sensor_poses
-from featherstone_ros.control.cartesian_impedance import one_pose, require_tip
+from featherstone_ros.control.cartesian_impedance import one_pose, require_tip, sensor_poses
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.phases import HOLDS, RUNNING, TEXTS, Phase
 from featherstone_ros.control.reasons import REJECTIONS, Reason, RecordFormatter
 from featherstone_ros.control.settings import ControllerSettings
-from featherstone_ros.control.torque_governor import cut
 from featherstone_ros.control.trajectory import (
+    Motion,
+    MotionState,
     Point,
     Trajectory,
     TrajectoryError,
@@ -571,6 +570,23 @@ def lost_of(
         for j, joint in enumerate(names)
         if abs(asked[j]) > limit[j]
     }
+
+
+def cut(
+    gravity: Floats, feedforward: Floats, feedback: Floats, limit: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return the three parts of an effort after the limits, each (n,).
+
+    Feedback is cut first, as far as that helps; then feedforward; gravity last.
+    """
+    parts = [gravity, feedforward, feedback]
+    for i in (2, 1, 0):
+        total = parts[0] + parts[1] + parts[2]
+        excess = total - np.clip(total, -limit, limit)
+        smaller = np.clip(parts[i] - excess, np.minimum(parts[i], 0.0), np.maximum(parts[i], 0.0))
+        # A part that points inwards already helps: cutting it would only add to the excess.
+        parts[i] = np.where(excess * parts[i] > 0.0, smaller, parts[i])
+    return parts[0], parts[1], parts[2]
 
 
 __all__ = ["HOLDS", "RUNNING", "Desired", "Phase", "TorqueController", "desired_of", "lost_of"]

@@ -11,12 +11,11 @@ import numpy as np
 
 from featherstone_ros.arrays import REMEMBERED, Floats
 from featherstone_ros.control import cartesian_parameters
-from featherstone_ros.control.armature import assumed_armature
-from featherstone_ros.control.drive_parameters import drive_parameters
-from featherstone_ros.control.feasibility.feasibility import Preflight
+from featherstone_ros.control.armature import assumed_armature, drive_parameters
+from featherstone_ros.control.feasibility import Preflight
 from featherstone_ros.control.gains import BANDWIDTH, DAMPING_RATIO, Timing
+from featherstone_ros.control.joint_space import default_torque_rate, min_torque_rate
 from featherstone_ros.control.settings import Choice, ControllerSettings
-from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives

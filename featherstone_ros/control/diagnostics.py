@@ -1,4 +1,7 @@
-"""The level and the line of the controller's diagnostics: OK only while the arm follows."""
+"""The level and the line of the controller's diagnostics, and what is watched for them.
+
+OK only while the arm follows.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from featherstone_ros._control import CompiledController, CompiledPath
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import RUNNING, SILENT, TEXTS, TRACKING, Phase
+from featherstone_ros.model import Model
 
 
 class DiagnosticLevel(IntEnum):
@@ -181,3 +186,81 @@ class TrackingWatch:
         if lasting > 0.0:
             text += f", for {lasting:.0f} s"
         return TrackingWarning(text, lasting > STAYS or size > min(tolerance, GROWN * self._first))
+
+
+class Takeover(NamedTuple):
+    """A trajectory replaces what was asked for before. Times are the controller's [s]."""
+
+    time: float
+    end: float  # when the trajectory reaches its last point
+    age: float  # time since its stamp [s]; 0 where it has none or starts later
+    jump: Floats  # (n,) that the motion blends in [rad or m]; 0 before its first point
+
+    @classmethod
+    def of(cls, path: CompiledPath, snapshot: Any, delay: float) -> Takeover:
+        """Return that of a path, a delay after a snapshot [s]; negative: it is under way."""
+        elapsed = max(-delay, 0.0)
+        jump = np.abs(path.sample(elapsed)[0] - snapshot.desired[0]) * (elapsed >= path.times[0])
+        return cls(snapshot.time, snapshot.time + delay + path.duration, elapsed, jump)
+
+
+class StreamWatch:
+    """The largest age and jump of takeovers, and the time between one's end and the next.
+
+    A report is of those since the report before, or of the last ones.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Have seen none; ``names`` are the joints."""
+        self._names = names
+        self._age, self._gap, self._end = 0.0, 0.0, np.inf
+        self._jump: Floats | None = None
+        self._is_reported = False
+
+    def note(self, takeover: Takeover) -> None:
+        """Take one into account."""
+        if self._jump is None or self._is_reported:
+            self._age, self._gap, self._jump = 0.0, 0.0, takeover.jump
+        self._age = max(self._age, takeover.age)
+        self._gap += max(takeover.time - self._end, 0.0)
+        self._jump = np.maximum(self._jump, takeover.jump)
+        self._end, self._is_reported = takeover.end, False
+
+    def report(self) -> dict[str, str]:
+        """Return what the diagnostics tell."""
+        if self._jump is None:
+            return {}
+        self._is_reported = True
+        joint = int(np.argmax(self._jump))
+        return {
+            "age of trajectories on arrival [s]": f"{self._age:.3f}",
+            "jump between trajectories [rad or m]": (
+                f"{self._jump[joint]:.4f} ({self._names[joint]})"
+            ),
+            "time without a trajectory [s]": f"{self._gap:.3f}",
+        }
+
+
+class LastMotion(NamedTuple):
+    """The motion in the last joint state."""
+
+    text: str  # the joints that moved with their speeds, fastest first; empty: all stood
+    age: float  # of the state [s]
+
+
+def last_motion(controller: CompiledController, model: Model, now: float) -> LastMotion:
+    """Return the motion in the last complete joint state, also if it was refused.
+
+    A refused one may show a joint that is too fast to be believed. The controller's loop has ended.
+    """
+    speed = np.abs(controller.qd)
+    if controller.rejection[0]:
+        seen = np.abs(controller.heard_qd)
+        speed = np.where(np.isnan(seen), speed, seen)
+    moving = np.flatnonzero(speed > controller.standing_speed)
+    text = ", ".join(
+        f"{model.joint_names[i]} at {speed[i]:.3g} "
+        + ("m/s" if model.joint_types[i] == "prismatic" else "rad/s")
+        for i in moving[np.argsort(-speed[moving])]
+    )
+    return LastMotion(text, now - controller.heard)

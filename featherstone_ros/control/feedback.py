@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import Any
@@ -17,25 +17,22 @@ from featherstone_ros.control.armature import (
     min_armature,
     possible_armature,
 )
-from featherstone_ros.control.damping import (
-    Damping,
-    choose_damping,
-    choose_fault_damping,
-    wanted_damping,
-)
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     GAIN_MARGIN,
     UNCERTAIN,
     ChosenGains,
+    Damping,
     NoStableGainsError,
     Timing,
     Unstable,
     choose,
+    choose_damping,
+    choose_fault_damping,
     error_of_friction,
     linearised,
-    one_line,
     unstable,
+    wanted_damping,
 )
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model import Model
@@ -46,12 +43,8 @@ from featherstone_ros.parameter import per_joint
 class Feedback:
     """What one set of parameter values makes of the loop; arrays are (n,) in joint order.
 
-    What cannot be chosen or can never be stable raises a ValueError where it is asked for.
-
-    Attributes:
-        follows: (n,) whose drives close their position loops.
-        drives_follow: Whether all do, so that nothing is chosen.
-        has_gains: Whether gains of the joints are used.
+    What cannot be chosen or can never be stable raises a ValueError where it is asked for. Where a
+    drive ``follows``, it closes a position loop of its own; where all do, nothing is chosen.
     """
 
     def __init__(self, values: Mapping[str, Any], model: Model) -> None:
@@ -270,3 +263,9 @@ class Feedback:
             f"; friction that is {100 * UNCERTAIN:g} % wrong leaves up to "
             f"{1e3 * error[worst]:.2g} {unit} ({self._model.joint_names[worst]})"
         )
+
+
+def one_line(findings: Sequence[object], most: int = 3) -> str:
+    """Return findings in one line, the first few in full."""
+    more = f"; and {len(findings) - most} more" if len(findings) > most else ""
+    return "; ".join(map(str, findings[:most])) + more

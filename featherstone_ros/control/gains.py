@@ -15,6 +15,10 @@ Gains of torque are chosen by one number. Were P = gamma D and G = 0, the loop w
 one for each eigenvector of M^-1 D: the largest eigenvalue times the latency tells whether D is too
 much (``NO_MARGIN``). Chosen gains nearly have that form; what is left is up to the loop's
 eigenvalues, which alone judge gains that are set.
+
+Damping without a spring, as in the gravity hold and in a fault, has a bound on either side. Too
+much for the delay makes a light joint swing up. Too little lets gravity that comes late by a time T
+pump the arm: M xdd = -(D + T G) xd, and G is negative where the arm is upright.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ from featherstone_ros.arrays import Floats, remembered
 from featherstone_ros.control.choices import BANDWIDTH as BANDWIDTH
 from featherstone_ros.control.choices import DAMPING_RATIO as DAMPING_RATIO
 from featherstone_ros.control.choices import Timing as Timing
-from featherstone_ros.control.settings import ControllerSettings, Mode
+from featherstone_ros.control.settings import WATCHDOG_PERIOD, ControllerSettings, Mode
 from featherstone_ros.errors import ModelError, SingularInertiaError
 from featherstone_ros.model import Model
 
@@ -55,16 +59,17 @@ GENTLER = 0.25  # of the bandwidth, with which it is begun anew
 CONTRIBUTING = 0.3  # least share of the largest contribution for a joint to count
 ROUNDING = 1e-6  # a free joint has eigenvalues of 1 within this tolerance
 TERMS = 12  # of series in h^2 M^-1 G, which is of the size of 1 at most
+GUIDING = 0.02  # share of the effort limit at the velocity limit: a person moves the arm by hand
+BRAKING = 0.2  # the same in a fault
+COASTING = 1.0  # [s] time constant of a joint without limits, at its largest inertia
+REVERSED = 2.0  # a velocity times damping over inertia, held for its inverse, reverses the motion
+MIN_SHARE = 1e-4  # of the damping that is wanted: below, the search is given up
 INDEFINITE = 1e-9  # share of the largest eigenvalue of an inertia by which rounding makes one < 0
 SINGULAR = -1e-13  # least eigenvalue of an inertia whose diagonal is 1: beyond rounding, it is none
 
 
 class NoStableGainsError(ValueError):
-    """No gains are stable with margin.
-
-    Attributes:
-        index: Of the joint that would need the smallest ones.
-    """
+    """No gains are stable with margin; ``index``: of the joint that would need the smallest."""
 
     def __init__(self, index: int, message: str) -> None:
         """Say why."""
@@ -74,19 +79,13 @@ class NoStableGainsError(ValueError):
 
 @dataclass(frozen=True)
 class ChosenGains:
-    """Gains from the model.
+    """Gains from the model."""
 
-    Attributes:
-        p, d: (n,) each: of torque [N m/rad, N m s/rad], or of acceleration [1/s^2, 1/s].
-        reduced: Joint name to its bandwidth [rad/s], where the loop's period and delay do not allow
-            the requested one.
-        bandwidth: (n,) of every joint [rad/s].
-    """
-
-    p: Floats
-    d: Floats
+    p: Floats  # (n,) of torque [N m/rad], or of acceleration [1/s^2]
+    d: Floats  # (n,) of torque [N m s/rad], or of acceleration [1/s]
+    # joint name to its bandwidth [rad/s], where period and delay do not allow the requested one
     reduced: dict[str, float]
-    bandwidth: Floats | float = np.nan
+    bandwidth: Floats | float = np.nan  # (n,) of every joint [rad/s]
 
 
 @dataclass(frozen=True)
@@ -125,15 +124,7 @@ class Unstable:
 
 
 class SampledLoop:
-    """The closed loop, linearised at several postures.
-
-    Attributes:
-        joint_names: Names of the joints, n.
-        inertia: (B, n, n) joint-space inertia with armature.
-        stiffness: (B, n, n) gravity's, dg/dq.
-        timing: Period and delay.
-        mode: The law.
-    """
+    """The closed loop, linearised at B postures: ``inertia`` and ``stiffness`` (B, n, n)."""
 
     def __init__(
         self,
@@ -169,7 +160,7 @@ class SampledLoop:
 
     @remembered
     def under(self, mode: Mode) -> SampledLoop:
-        """Return the same arm, postures and timing under a law."""
+        """Return the same arm, postures and timing under a law; itself, if it is its own."""
         if mode is self.mode:
             return self
         other = copy(self)
@@ -236,10 +227,7 @@ class SampledLoop:
     def worst(
         self, p: Floats, d: Floats, margin: float = GAIN_MARGIN, only: int | None = None
     ) -> UnstableMode | None:
-        """Return the worst unstable mode of these gains (n,), or ``margin`` times them; or None.
-
-        ``margin`` 1: these gains alone. ``only``: the posture to look at, None: all.
-        """
+        """Return the worst unstable mode of these gains (n,), or ``margin`` times them; or None."""
         of = slice(None) if only is None else slice(only, only + 1)
         for factor in (margin, 1.0) if margin > 1.0 else (1.0,):
             transition = self.transition(factor * p, factor * d, of)
@@ -268,11 +256,7 @@ class SampledLoop:
         return UnstableMode(value, posture, joint, contributing.any(axis=0), self.timing)
 
     def transition(self, p: Floats, d: Floats, of: slice = slice(None)) -> Floats:
-        """Return the matrices (B, N, N) that lead from one sample to the next, of some postures.
-
-        The state is x (n), xd (n), and the commands that have not taken effect yet, the newest
-        first.
-        """
+        """Return the matrices (B, N, N) from one sample to the next: x, xd, waiting commands."""
         free, new, old = (part[of] for part in self._plant)
         batch, twice, _ = free.shape
         n, waiting = twice // 2, max(1, self._whole_periods + self._is_between)
@@ -320,10 +304,7 @@ class SampledLoop:
         return free, rest, whole - rest
 
     def _motion(self, t: float) -> tuple[Floats, Floats]:
-        """Return how state and a constant command move the arm for a time t, exactly.
-
-        With W = M^-1 G: cos, sin and their integrals of sqrt(W) t as series.
-        """
+        """Return how state and a constant command move the arm for a time t, exactly."""
         W = self._mobility @ self.stiffness
         powers = [np.broadcast_to(np.eye(W.shape[-1]), W.shape)]
         for _ in range(TERMS - 1):
@@ -388,19 +369,15 @@ def _weakest(inertia: Floats) -> int:
 
 
 def _extreme_postures(inertia: Floats, mobility: Floats, stiffness: Floats) -> list[int]:
-    """Return the postures in which something is extreme; for many joints only the first of them.
-
-    What: the least inertia of any motion of all joints, the least stiffness of gravity; then each
-    joint's inertia with the others free, its gravity stiffness, and its own inertia.
-    """
+    """Return the postures in which something is extreme; for many joints only the first of them."""
     own = np.diagonal(inertia, axis1=1, axis2=2)
     scale = np.sqrt(own.max(axis=0))
     swiftest = np.linalg.eigvalsh(mobility * np.outer(scale, scale))[:, -1]
     extremes = (
         [0],
-        np.argsort(swiftest)[:-4:-1],
+        np.argsort(swiftest)[:-4:-1],  # least inertia of any motion of all joints
         np.argsort(np.linalg.eigvalsh(stiffness)[:, 0])[:3],
-        np.diagonal(mobility, axis1=1, axis2=2).argmax(axis=0),
+        np.diagonal(mobility, axis1=1, axis2=2).argmax(axis=0),  # a joint, the others free
         np.diagonal(stiffness, axis1=1, axis2=2).argmin(axis=0),
         own.argmax(axis=0),
     )
@@ -424,20 +401,18 @@ def choose(
     would fall below ``MIN_DAMPING_RATIO``. Computed torque takes P = w^2 [1/s^2] and D = 2 zeta w
     [1/s], w reduced likewise.
 
-    Args:
-        loop: Of the arm, under the law.
-        bandwidth: w, natural frequency of a joint in its heaviest posture [rad/s]; more, up to
-            ``FASTEST``, where friction that is wrong by ``UNCERTAIN`` would cost more than
-            ``ARRIVED``; in computed torque, at its lightest.
-        damping_ratio: zeta of the same.
-        coulomb: (n,) Coulomb friction [N m] or [N].
-        cutoff: Of the estimate of velocities [Hz]: without measured ones the loop is stable, too.
+    ``bandwidth``: w, natural frequency of a joint in its heaviest posture [rad/s]; more, up to
+    ``FASTEST``, where friction that is wrong by ``UNCERTAIN`` would cost more than ``ARRIVED``; in
+    computed torque, at its lightest. ``damping_ratio``: zeta of the same. ``coulomb``: (n,) [N m or
+    N]. ``cutoff``: of the estimate of velocities [Hz]: without measured ones it is stable, too.
 
     Raises:
         NoStableGainsError: No gains are stable with margin; names a joint and a remedy.
     """
     m, k = loop.heaviest, loop.gravity_gain
-    wanted = wanted_bandwidth(loop.lightest if loop.computed else m, bandwidth, coulomb)
+    light = loop.lightest if loop.computed else m
+    by_friction = np.sqrt(UNCERTAIN * np.asarray(coulomb, float) / (ARRIVED * light))
+    wanted = np.maximum(bandwidth, np.minimum(by_friction, FASTEST))
     if not loop.computed:
         wanted = np.minimum(wanted, 1.0 / loop.timing.latency)
 
@@ -459,12 +434,6 @@ def choose(
     return ChosenGains(p, d, slow, reached)
 
 
-def wanted_bandwidth(m: Floats, bandwidth: float, coulomb: ArrayLike) -> Floats:
-    """Return the natural frequency (n,) that each joint is to have, see ``choose``."""
-    by_friction = np.sqrt(UNCERTAIN * np.asarray(coulomb, float) / (ARRIVED * m))
-    return np.maximum(bandwidth, np.minimum(by_friction, FASTEST))
-
-
 def _reduce(
     loop: SampledLoop,
     cutoff: float,
@@ -474,10 +443,8 @@ def _reduce(
     """Reduce the gains of joints that feed unstable modes until none is left; return P and D.
 
     D must exceed P times the latency, or the loop would not be stable for drives with more inertia
-    than is known. Without measured velocities the loop should be stable, too. Where that cannot be
-    had, as for an arm of little inertia that gravity tips over, it is done without, and begun with
-    less stiffness. ``at``: returns the gains for a share (n,) of what is wanted, of a part of the
-    bandwidth; ``bandwidth``: that is wanted, for the error.
+    than is known. Where stability without measured velocities cannot be had, as for an arm of
+    little inertia that gravity tips over, it is done without, and begun with less stiffness.
     """
     estimating = loop.estimating(cutoff)
     culprits: list[int] = []
@@ -519,11 +486,10 @@ def error_of_friction(loop: SampledLoop, p: Floats, coulomb: ArrayLike) -> Float
 def unstable(
     loop: SampledLoop, given: ArrayLike, chosen: ArrayLike, margin: float = GAIN_MARGIN
 ) -> list[Unstable]:
-    """Return the joints whose gains make the loop unstable; empty if it is stable.
+    """Return the joints whose gains (2, n) make the loop unstable; empty if it is stable.
 
     One after the other gets the chosen gains, until the loop is stable: of the joints that feed the
-    worst mode, the one that is furthest from them. ``given``, ``chosen``: (2, n) P and D;
-    ``margin``: factor with which the gains must be stable, too; 1: these alone.
+    worst mode, the one that is furthest from them.
     """
     given, chosen = np.array(given, float), np.asarray(chosen, float)
     gains, found = given.copy(), []
@@ -537,7 +503,75 @@ def unstable(
     return sorted(found, key=lambda finding: finding.joint)
 
 
-def one_line(findings: Sequence[object], most: int = 3) -> str:
-    """Return findings in one line, the first few in full."""
-    more = f"; and {len(findings) - most} more" if len(findings) > most else ""
-    return "; ".join(map(str, findings[:most])) + more
+@dataclass(frozen=True)
+class Damping:
+    """Damping of a law, chosen from the model."""
+
+    value: Floats  # (n,) [N m s/rad] or [N s/m]
+    wanted: Floats  # (n,) the same if the loop had no delay
+    timing: Timing  # period and delay for which it was chosen
+
+    def reason(self, joint: int) -> str:
+        """Return in a few words where the value of a joint comes from."""
+        wanted = f"{self.wanted[joint]:.2g} for hand guiding"
+        if self.value[joint] < self.wanted[joint]:
+            return f"{wanted}, less for its smallest inertia"
+        if self.value[joint] > self.wanted[joint]:
+            return f"{wanted}, more against late gravity"
+        return "for hand guiding"
+
+
+def wanted_damping(model: Model, loop: SampledLoop, share: float = GUIDING) -> Floats:
+    """Return the damping (n,) that takes a share of the effort limit at the velocity limit."""
+    effort, speed = model.effort_limit, model.velocity_limit
+    limited = np.isfinite(effort) & np.isfinite(speed) & (effort > 0.0) & (speed > 0.0)
+    by_limits = np.where(limited, effort, 0.0) / np.where(limited, speed, 1.0)
+    return np.where(limited, share * by_limits, share / GUIDING * loop.heaviest / COASTING)
+
+
+@remembered
+def choose_damping(loop: SampledLoop, wanted: Floats, silence: float = 0.0) -> Damping:
+    """Choose the damping of every joint: what is wanted, less where a delay makes it unstable.
+
+    More where gravity that comes late would pump the arm. Stable with margin in all postures. If
+    the last command acts through a silence [s], the damping of a velocity that was may reverse the
+    motion, but no more.
+    """
+    loop = loop.under(Mode.GRAVITY_COMPENSATION)
+    d = np.maximum(wanted, GAIN_MARGIN * loop.timing.latency * loop.gravity_gain)
+    given_up = MIN_SHARE * d
+    tried: set[bytes] = set()  # from there on it would go in a circle
+    max_decay = min(REVERSED / silence if silence else np.inf, NO_MARGIN / loop.timing.latency)
+    while (fastest := loop.fastest_decay(d))[0] > max_decay:
+        d = np.where(fastest[1], STEP * d, d)
+    zero, worst = np.zeros_like(d), loop.worst(np.zeros_like(d), d)
+    while worst is not None:
+        here = d.astype(np.float32).tobytes()  # but for rounding
+        if (d < given_up).any() or here in tried:
+            joint = loop.joint_names[worst.joint]
+            raise NoStableGainsError(
+                worst.joint,
+                f"joint {joint!r}: no damping is stable with {loop.timing}; a shorter delay would "
+                "help, or inertia of the drives (`armature`)",
+            )
+        tried.add(here)
+        d = np.where(worst.contributing, d / STEP if worst.creeps else d * STEP, d)
+        # All postures take long, so first the one that was not stable.
+        worst = loop.worst(zero, d, only=worst.posture) or loop.worst(zero, d)
+    return Damping(d, wanted, loop.timing)
+
+
+@remembered
+def choose_fault_damping(model: Model, loop: SampledLoop, damping: Floats, cutoff: float) -> Floats:
+    """Choose the damping (n,) that soon ends a motion in a fault, no less than ``damping``.
+
+    It must bear what the gains need not: velocities estimated from positions, which the filter
+    (``cutoff`` in Hz) delays, and an open-loop stop, whose commands are those of the watchdog.
+    """
+    period, late = max(loop.timing.period, WATCHDOG_PERIOD), 0.5 / (pi * cutoff)
+    slow = loop.at(Timing(period, loop.timing.delay + late))
+    try:
+        chosen = choose_damping(slow, wanted_damping(model, loop, BRAKING))
+    except ValueError:  # the loop that is meant has one
+        return damping
+    return np.maximum(chosen.value, damping)

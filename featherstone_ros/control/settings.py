@@ -54,9 +54,8 @@ class ControllerSettings:
         drives: Their friction, offset and inertia, which are compensated.
         effort_limit: Largest total effort [N m] or [N], inf where there is none.
         command_period: Between two commands, for which the gains are chosen [s]; 0: unknown.
-        impedance: Of modes cartesian_impedance and admittance: ``CartesianSettings``, for the
-            latter through ``admittance.virtual_settings``, as ``cartesian_impedance.prepared``
-            makes them; None: as they are.
+        impedance: Of modes cartesian_impedance and admittance: ``CartesianSettings`` as
+            ``cartesian_impedance.prepared`` makes them; None: as they are.
     """
 
     p: Floats
@@ -184,7 +183,8 @@ class ControllerSettings:
             object.__setattr__(self, "fault_damping", self.damping)
         if self.mode.has_virtual_arm and not (self.impedance or {}).get("inertia_shaping", True):
             raise ValueError(
-                "impedance: mode admittance expects what control.admittance.virtual_settings gives"
+                "impedance: mode admittance expects what cartesian_impedance.prepared gives with a "
+                "contact_delay"
             )
         values = vars(self) | vars(self.drives)
         for field in (*fields(self), *fields(self.drives)):

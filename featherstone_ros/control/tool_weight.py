@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.admittance import sensor_poses
+from featherstone_ros.control.cartesian_impedance import sensor_poses
 from featherstone_ros.control.cartesian_parameters import sensed_weight
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.payload import payload_of

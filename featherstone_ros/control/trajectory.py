@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,11 @@ from featherstone_ros._control import (
 from featherstone_ros._enumerations import Refusal
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import TURN, JointSpace
-from featherstone_ros.control.motion import Motion, MotionState
 from featherstone_ros.control.settings import ControllerSettings, Interpolation
-from featherstone_ros.control.spline import spline_accelerations, spline_velocities
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.drives import Drives
 
+FINEST = 5000  # samples of a piece of a motion at most: memory goes by the number of pieces
 SPEED_UP = 100.0  # [1/s] largest acceleration, in velocity limits per second
 WITHIN_PIECE = (0.0, 0.25, 0.5, 0.75, 1.0)  # where a quintic's acceleration is looked at
 OWN_TORQUE = 0.05  # share of the model's torque within which an effort is that
@@ -67,6 +67,82 @@ class JointsError(TrajectoryError):
 
 class TrajectoryOverError(TrajectoryError):
     """It ends in the past."""
+
+
+@dataclass(frozen=True)
+class MotionState:
+    """The state of a motion at one time; arrays are (n,) in joint order, or (K, n) for several."""
+
+    position: Floats  # [rad] or [m]
+    velocity: Floats  # [rad/s] or [m/s]
+    acceleration: Floats  # [rad/s^2] or [m/s^2]
+    effort: Floats  # feedforward effort in addition to the model's [N m] or [N]
+
+    def at(self, index: int) -> MotionState:
+        """Return one of several states."""
+        return MotionState(*self.rows()[index])
+
+    def rows(self) -> Floats:
+        """Return the fields as (..., 4, n)."""
+        return np.stack([self.position, self.velocity, self.acceleration, self.effort], axis=-2)
+
+
+class Motion:
+    """A motion in joint space: polynomials of time, see cython_core/control/motion.pxd.
+
+    Times count from the trajectory's start.
+
+    Attributes:
+        corners: Times (K,) at which the trajectory's pieces begin [s]; they are smooth within.
+        end: From then on it stands still [s].
+    """
+
+    def __init__(self, compiled: CompiledMotion) -> None:
+        """Take the compiled motion."""
+        self._compiled = compiled
+        self.corners: Floats = compiled.path.times
+        self.end: float = compiled.end
+
+    @property
+    def blended_until(self) -> float:
+        """When the last of what was asked for before is gone [s]; -inf if there was nothing."""
+        return float(self._compiled.correction[1])
+
+    def sample(self, times: Floats, inside: Floats | None = None) -> Floats:
+        """Return position, velocity, acceleration and extra effort (4, N, n) at times (N,).
+
+        ``inside``: (N,) times that say which piece is meant, where two meet; None: the later one.
+        """
+        return self._compiled.sample(times, times if inside is None else inside)
+
+    def state(self, time: float) -> MotionState:
+        """Return the motion's state at a time."""
+        return MotionState(*self.sample(np.array([time]))[:, 0])
+
+    def trace(
+        self, begin: float, end: float, step: float, max_samples: float = inf
+    ) -> tuple[Floats, Floats]:
+        """Evaluate the motion over a stretch of time, on both sides of every corner.
+
+        Times (N,) and samples (4, N, n), two of the same time where a piece or the correction
+        begins or ends: there velocity and acceleration may jump. ``step``: longest time between two
+        [s], but no piece has more than ``FINEST``; inf: the corners and the middles between. With
+        twice ``max_samples`` or more, only every second, third, ... is taken.
+        """
+        between = [t for t in [*self.corners, *self._compiled.correction] if begin < t < end]
+        corners = np.unique([begin, *between, end])
+        corners = corners if len(corners) > 1 else np.array([begin, end])
+        length = np.diff(corners)
+        count = np.clip(np.ceil(length / step), 2.0, FINEST)
+        stretch = np.repeat(np.arange(len(length)), count.astype(int) + 1)
+        number = np.arange(len(stretch)) - np.searchsorted(stretch, stretch)
+        every = max(int(len(stretch) // max_samples), 1)
+        stretch, number = stretch[::every], number[::every]
+        share = number / count[stretch]
+        time = np.where(
+            share < 1.0, corners[stretch] + length[stretch] * share, corners[stretch + 1]
+        )
+        return time, self.sample(time, (corners[:-1] + length / 2.0)[stretch])
 
 
 @dataclass(frozen=True)
@@ -535,3 +611,55 @@ def first(beyond: NDArray[np.bool_]) -> tuple[int, int] | None:
         return None
     i, j = np.argwhere(beyond)[0].tolist()
     return i, j
+
+
+def spline_velocities(
+    times: Sequence[float], positions: Floats, ends_at_rest: bool = True
+) -> Floats:
+    """Return the velocities of the cubic spline through points.
+
+    Its acceleration is continuous, and zero at the first point: what comes before is a line, or the
+    way that the arm is led in.
+
+    ``times``: (K,) strictly increasing [s]; ``positions`` and velocities: (K, n); ``ends_at_rest``:
+    at the last point, else the acceleration is zero there.
+
+    Source: de Boor, A Practical Guide to Splines, 2001, chapter IV: continuity of the second
+    derivative gives a tridiagonal system, here solved from the first point to the last and back.
+    """
+    velocities = np.zeros_like(positions)
+    if len(times) == 1:
+        return velocities
+    inverse = 1.0 / np.diff(times)
+    mean = 3.0 * inverse[:, None] ** 2 * np.diff(positions, axis=0)
+    # Row k: inverse[k-1] v[k-1] + diagonal[k] v[k] + inverse[k] v[k+1] = right[k], for all but the
+    # last, whose velocity is zero, or 1.5 times the mean one minus half of the last but one.
+    diagonal = 2.0 * np.append(inverse[0], inverse[:-1] + inverse[1:])
+    right = mean.copy()
+    right[1:] += mean[:-1]
+    if not ends_at_rest:
+        diagonal[-1] -= 0.5 * inverse[-1]
+        right[-1] -= 0.5 * mean[-1]
+    for k in range(1, len(diagonal)):
+        share = inverse[k - 1] / diagonal[k - 1]
+        diagonal[k] -= share * inverse[k - 1]
+        right[k] -= share * right[k - 1]
+    for k in range(len(diagonal) - 1, -1, -1):
+        coupled = inverse[k] * velocities[k + 1]  # 0 at the end: it is in the diagonal already
+        velocities[k] = (right[k] - coupled) / diagonal[k]
+    if not ends_at_rest:
+        velocities[-1] = (mean[-1] / inverse[-1] - velocities[-2]) / 2.0
+    return velocities
+
+
+def spline_accelerations(times: Sequence[float], positions: Floats, velocities: Floats) -> Floats:
+    """Return the accelerations (K, n) of the spline at its points; zero at the last one.
+
+    Quintics between points with these are the spline's cubics, but for the last piece: that one
+    comes to rest without a step of the acceleration. ``velocities``: of ``spline_velocities``.
+    """
+    accelerations = np.zeros_like(positions)
+    duration = np.diff(times)[:, None]
+    mean = np.diff(positions, axis=0) / duration
+    accelerations[:-1] = (6.0 * mean - 4.0 * velocities[:-1] - 2.0 * velocities[1:]) / duration
+    return accelerations

@@ -25,10 +25,9 @@ from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.control.controller_parameters import DeadlineAction
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import SILENT, TEXTS
-from featherstone_ros.control.reasons import Reason, RecordFormatter
+from featherstone_ros.control.reasons import Reason, RecordFormatter, unusable_state
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.trajectory import TrajectoryError
-from featherstone_ros.control.unusable_messages import unusable_state
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.model.locked_joints import NAME

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 
 from rclpy.context import Context
 
-from featherstone_ros.control.armature import assumed_armature
+from featherstone_ros.control.armature import assumed_armature, drive_parameters
 from featherstone_ros.control.controller_parameters import (
     PAYLOAD_PARAMETERS,
     payload_parameters_of,
 )
-from featherstone_ros.control.drive_parameters import drive_parameters
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.locked_joints import locked_parameters

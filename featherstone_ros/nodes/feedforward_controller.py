@@ -15,16 +15,16 @@ import numpy as np
 from rclpy.context import Context
 
 from featherstone_ros import _control
+from featherstone_ros.control.armature import require_same_units
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller_parameters import (
     DEADLINE_NAMES,
     PARAMETERS,
     parameters_of_arm,
 )
-from featherstone_ros.control.drive_parameters import require_same_units
+from featherstone_ros.control.diagnostics import LastMotion, last_motion
 from featherstone_ros.control.gains import NoStableGainsError
 from featherstone_ros.control.payload import gravity_and_payload
-from featherstone_ros.control.rest import LastMotion, last_motion
 from featherstone_ros.control.settings import LONGEST_STOP
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.errors import FeatherstoneError

@@ -21,7 +21,7 @@ from rclpy.task import Future
 from rclpy.time_source import CLOCK_TOPIC
 from std_msgs.msg import String
 
-from featherstone_ros.control.drive_parameters import assumption, described
+from featherstone_ros.control.armature import assumption, described
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.description_parameter import description_text

@@ -20,21 +20,21 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from featherstone_ros import Dynamics, _control
 from featherstone_ros._enumerations import Refusal
 from featherstone_ros.arrays import Floats, finite_array
-from featherstone_ros.control.cartesian_impedance import one_pose
+from featherstone_ros.control.cartesian_impedance import PoseStream, one_pose
 from featherstone_ros.control.controller import target_request
-from featherstone_ros.control.feasibility.feasibility import (
+from featherstone_ros.control.diagnostics import StreamWatch, Takeover
+from featherstone_ros.control.feasibility import (
     Preflight,
     check_set_point,
     check_trajectory,
     is_beyond,
 )
 from featherstone_ros.control.goal_tolerances import Tolerances, with_others
-from featherstone_ros.control.motion import Motion
-from featherstone_ros.control.reasons import Reason
-from featherstone_ros.control.streams import PoseStream, StreamWatch, Takeover
+from featherstone_ros.control.reasons import Reason, late_start
 from featherstone_ros.control.tool_weight import SensorZeros
 from featherstone_ros.control.trajectory import (
     LimitsError,
+    Motion,
     Point,
     Trajectory,
     TrajectoryError,
@@ -44,7 +44,6 @@ from featherstone_ros.control.trajectory import (
     start_delay,
     timed,
 )
-from featherstone_ros.control.unusable_messages import late_start
 from featherstone_ros.errors import MessageError
 from featherstone_ros.model import Model
 from featherstone_ros.nodes.controller_loop import NEAR, SAME, ControllerLoop

@@ -23,7 +23,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from featherstone_ros._twin import INPUTS, RECORDS, REQUESTS, StepRequest
-from featherstone_ros.control.drive_parameters import require_same_units
+from featherstone_ros.control.armature import require_same_units
 from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.message_templates import BaseMessage, odometry, tf_message

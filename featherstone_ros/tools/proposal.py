@@ -19,11 +19,11 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import SHARES, faster_loop, min_armature
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.damping import Damping
 from featherstone_ros.control.gains import (
     BANDWIDTH,
     DAMPING_RATIO,
     ChosenGains,
+    Damping,
     NoStableGainsError,
     SampledLoop,
     Timing,

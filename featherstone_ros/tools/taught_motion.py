@@ -13,7 +13,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats, ends_of_motion
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.feasibility import round_up
+from featherstone_ros.control.feasibility import round_up
 from featherstone_ros.control.goal_tolerances import with_others
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError, joint_order
 from featherstone_ros.errors import FeatherstoneError

@@ -9,13 +9,11 @@ import numpy as np
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.demand import Demand
-from featherstone_ros.control.feasibility.feasibility import Feasibility, check
+from featherstone_ros.control.feasibility import Demand, Feasibility, check
 from featherstone_ros.control.goal_tolerances import with_others
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import Motion
 from featherstone_ros.control.settings import ControllerSettings
-from featherstone_ros.control.trajectory import Trajectory, TrajectoryError
+from featherstone_ros.control.trajectory import Motion, Trajectory, TrajectoryError
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 

@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.excesses import JUMP
-from featherstone_ros.control.feasibility.feasibility import round_up
+from featherstone_ros.control.feasibility import JUMP, round_up
 from featherstone_ros.tools.style import (
     BLUE,
     FAINT,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.excesses import SUDDEN
+from featherstone_ros.control.feasibility import SUDDEN
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import RUNNING
 from featherstone_ros.control.trajectory import Point

@@ -11,7 +11,7 @@ from episodes import PEAK, PEAK_ACCELERATION, REACH, SHARE_OF_SPEED, SHORTEST_MO
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.cartesian_impedance import CartesianSettings
-from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.control.joint_space import default_torque_rate
 from featherstone_ros.tools.robot_setup import RobotSetup, load
 
 RATE = 200.0  # [Hz] of the joint states

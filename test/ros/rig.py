@@ -36,7 +36,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.torque_governor import default_torque_rate
+from featherstone_ros.control.joint_space import default_torque_rate
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file, robot_parameters
 

@@ -19,7 +19,7 @@ from lies import lost_after, unreadable_after
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.feasibility import check
+from featherstone_ros.control.feasibility import check
 from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 from featherstone_ros.tools.trajectory_check import started

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
@@ -74,11 +73,10 @@ def settings(
     """Return the controller's settings; changes are of the end effector or of ``Settings``."""
     model = model or arm.model
     own = {k: changes.pop(k) for k in list(changes) if hasattr(ControllerSettings, k)}
-    law = CartesianSettings(**changes)
-    if own.get("mode") is not Mode.CARTESIAN_IMPEDANCE:
-        law = virtual_settings(law, delay + 0.5 * STEP)
-    own = {"mode": Mode.ADMITTANCE, "impedance": prepared(law, model)} | own
-    return replace(geared(model), **own)
+    is_virtual = own.get("mode") is not Mode.CARTESIAN_IMPEDANCE
+    contact_delay = delay + 0.5 * STEP if is_virtual else None
+    law = prepared(CartesianSettings(**changes), model, contact_delay=contact_delay)
+    return replace(geared(model), **{"mode": Mode.ADMITTANCE, "impedance": law} | own)
 
 
 class ContactBench:

@@ -9,7 +9,6 @@ import urdf_text
 from numpy.typing import ArrayLike
 
 import featherstone_ros as fr
-from featherstone_ros.control.admittance import virtual_settings
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, prepared
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import TorqueController
@@ -38,8 +37,8 @@ def space() -> JointSpace:
 
 
 def impedance(mode: Mode) -> dict[str, Any]:
-    law = CartesianSettings()
-    return prepared(virtual_settings(law, 0.01) if mode is Mode.ADMITTANCE else law, model())
+    delay = 0.01 if mode is Mode.ADMITTANCE else None
+    return prepared(CartesianSettings(), model(), contact_delay=delay)
 
 
 ARM = ControlledArm.of(

@@ -9,8 +9,7 @@ import numpy as np
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.feasibility.demand import demand_of
-from featherstone_ros.control.feasibility.excesses import SUDDEN, rates, slow_down
+from featherstone_ros.control.feasibility import SUDDEN, Demand, slow_down
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.retiming.path import Stretch
 from featherstone_ros.control.retiming.timing import SLOWEST, Bounds, durations
@@ -100,7 +99,7 @@ class MotionSamples:
         self.jerk = (6.0 * c + t * (24.0 * d + t * 60.0 * e)) / took**3
         time = (times[:-1, None] + np.diff(times)[:, None] * SHARES).ravel()
         at, speed, rise = (part.reshape(-1, n) for part in (position, velocity, change))
-        self.asked = demand_of(arm.dynamics, arm.drives, time, at, speed, rise)
+        self.asked = Demand.of(arm.dynamics, arm.drives, time, at, speed, rise)
         smooth = arm.drives.torque(arm.dynamics, at, speed, rise, 0.0)
         parts = smooth.reshape(count, len(SHARES), n)
         self.torque_rate = RATES @ parts / took
@@ -113,7 +112,7 @@ def too_fast(arm: ArmOnPath, samples: MotionSamples) -> tuple[Floats, float]:
     """
     limits, asked = arm.limits, samples.asked
     count, shares, n = samples.jerk.shape
-    speeding, slowing = rates(asked)
+    speeding, slowing = asked.rates
     standing, effort = np.abs(asked.standing), limits.joints.effort
     links = arm.link_speeds(asked.position, asked.velocity)
     jerk = np.cbrt(np.abs(samples.jerk) / limits.jerk).reshape(-1, n)

@@ -8,57 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.control.motion import Motion
+from featherstone_ros.control.trajectory import Motion
 
 CLOSE = 2e-4  # [rad or m] that a motion's curve is kept within
-FEWEST, MOST = 16, 20_000  # points of a spline along a motion
-PIECES = 8  # that each piece of a curve is looked at in, at first
+FEWEST, MOST = 8, 20_000  # points of a spline along a motion
 FINEST = 20_000  # samples in search of lengths, corners and turning points, at most
 SHORTEST = 1e-9  # [rad or m] of a path that leads anywhere
 SIDE = 1e-5  # share of the length by which a direction is taken beside a point
 CORNER = np.cos(np.radians(1.0))  # of the angle between two directions that are one
 BACK = np.cos(np.radians(150.0))  # of a corner that is passed no faster rounded than with a stop
 STRAIGHT = 0.25  # share of the tolerance of corners by which points on a line may miss it
-CURVED = 4.0  # tolerances: less than this, a corner's turn times its longer line is slight
-SPACINGS = np.linspace(1 / 3, 1 / 2, 6)  # reaches between a blend's control points, see ``_blend``
+DEGREE = 5  # of splines: their third derivative, by which the jerk goes, has no steps
+WIDTH = 0.561  # of a spline of this degree: mean distance under a uniform one, in its spacing
+GROWTH = 0.3  # of the spacing by length, away from a corner
+WITHIN = 0.97  # share of the tolerance to aim at
+WIDER = 4  # rounds in which the spacing may become wider, too
 
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """A smooth path."""
+    """A smooth path: a spline of positions (n,) by about the length in joint space [rad or m]."""
 
-    length: float  # about its length in joint space [rad or m]
-    curve: Any  # polynomials of the positions (n,) by the length, or what is about it
-    joints: Floats  # (K,) lengths at which the third derivative jumps, from 0 to the length
-    grid: Floats  # lengths, from 0 on, in which to look at it at first
+    curve: Any
 
-    @classmethod
-    def through(cls, along: Floats, positions: Floats) -> Stretch:
-        """Return the spline through at least 6 positions (K, n) at lengths (K,), from 0 on.
+    @property
+    def length(self) -> float:
+        """Its length, of the parameter."""
+        return float(self.curve.t[-1])
 
-        It is of degree 5: its third derivative, by which the jerk goes, has no steps.
-        """
-        from scipy.interpolate import make_interp_spline
-
-        curve = make_interp_spline(along, positions, 5)
-        return cls(float(along[-1]), curve, along[[0, -1]], along)
-
-    @classmethod
-    def of_quintics(cls, along: Floats, states: Floats) -> Stretch:
-        """Return polynomials of degree 5 between states (3, K, n): positions and derivatives."""
-        from scipy.interpolate import BPoly
-
-        curve = BPoly.from_derivatives(along, np.moveaxis(states, 1, 0))
-        share = np.arange(PIECES) / PIECES
-        between = along[:-1, None] + np.diff(along)[:, None] * share
-        return cls(float(along[-1]), curve, along, np.append(between.ravel(), along[-1]))
+    @property
+    def grid(self) -> Floats:
+        """Lengths, from 0 on, in which to look at it at first."""
+        return np.unique(self.curve.t)
 
     def at(self, along: Floats) -> tuple[Floats, Floats, Floats]:
         """Return positions and their first and second derivatives by the length, each (N, n)."""
@@ -91,9 +78,11 @@ def _following(at: Callable[[Floats], Floats], first: float, last: float) -> Str
     Where it is off between two points, there will be more, and in their neighbourhood: next to
     each other, intervals differ in length by a factor of 2 at most.
     """
+    from scipy.interpolate import make_interp_spline
+
     grid = np.linspace(0.0, last - first, FEWEST)
     while True:
-        stretch = Stretch.through(grid, at(first + grid))
+        stretch = Stretch(make_interp_spline(grid, at(first + grid), DEGREE))
         length = np.diff(grid)
         between = grid[:-1, None] + length[:, None] * [0.25, 0.5, 0.75]
         off = np.abs(
@@ -120,107 +109,67 @@ def of_corners(positions: Floats, blend: float) -> list[Stretch]:
     corners, off = needed(positions, STRAIGHT * blend)
     if len(corners) < 2:
         return []
-    tolerance = blend - off
-    curved = _curved(corners, tolerance)
-    while True:
-        found, missed = _rounded(corners, curved, tolerance)
-        if not missed:
-            return found
-        curved[missed] = False
-
-
-def _rounded(
-    corners: Floats, curved: NDArray[np.bool_], tolerance: float
-) -> tuple[list[Stretch], list[int]]:
-    """Return the path of lines between corners (K, n), and those of a curve that is too far off.
-
-    It is of lines, of blends between them, and where corners follow that are of a curve, of that.
-    """
     ways = np.diff(corners, axis=0)
     ways /= np.linalg.norm(ways, axis=1)[:, None]
-    found, missed = [], []
-    pieces, run = _Pieces(corners[0]), []
-    for i in range(1, len(corners) - 1):
-        if curved[i]:
-            run.append(i)
-            continue
-        reach, length = _blend(corners[i - 1], corners[i], corners[i + 1], tolerance)
-        if reach:
-            pieces.lead(corners, run, corners[i] - reach * ways[i - 1], ways[i - 1])
-            pieces.add(corners[i] + reach * ways[i], ways[i], length)
-        else:
-            pieces.lead(corners, run, corners[i], None)
-            found.append(pieces)
-            pieces = _Pieces(corners[i])
-        run = []
-    pieces.lead(corners, run, corners[-1], None)
-    found.append(pieces)
-    for part in found:
-        missed += part.missing(tolerance)
-    return [part.stretch() for part in found], missed
+    sharp = ((ways[1:] * ways[:-1]).sum(axis=1) < BACK) | (blend == 0.0)
+    stops = [0, *(np.flatnonzero(sharp) + 1).tolist(), len(corners) - 1]
+    return [_rounded(corners[i : j + 1], blend - off) for i, j in pairwise(stops)]
 
 
-class _Pieces:
-    """Polynomials of degree 5 that meet with equal first and second derivatives."""
+def _rounded(corners: Floats, tolerance: float) -> Stretch:
+    """Return a spline whose control points are on the lines between corners (K, n).
 
-    def __init__(self, begin: Floats) -> None:
-        self._along = [0.0]
-        self._states: list[tuple[Floats, Floats | None, Floats]] = [(begin, None, 0.0 * begin)]
-        self._curved: list[int] = [-1]  # which corner of a curve each state is
+    It is straight where they are, and cuts a corner the less, the closer they are there. At a
+    corner alone that is half of its turn times ``WIDTH`` spacings; where others are near, corners
+    are cut by more, and the spacing becomes closer.
 
-    def add(self, end: Floats, way: Floats | None, length: float) -> None:
-        """Append a piece that ends in a direction (n,), without curvature; None: any."""
-        self._along.append(self._along[-1] + length)
-        self._states.append((end, way, 0.0 * end))
-        self._curved.append(-1)
+    Source: de Boor, A Practical Guide to Splines, 2001, chapter XI (Schoenberg's approximation).
+    """
+    from scipy.interpolate import BSpline
 
-    def lead(self, corners: Floats, run: list[int], end: Floats, way: Floats | None) -> None:
-        """Append a line, or the curve through some of the corners (K, n), to where it ends."""
-        from scipy.interpolate import CubicSpline
+    along = _lengths(corners)
+    turn = np.abs(np.diff(np.diff(corners, axis=0) / np.diff(along)[:, None], axis=0)).max(axis=1)
+    spacing = np.full(len(along), along[-1] / FEWEST)
+    spacing[1:-1] = 2.0 * tolerance / (WIDTH * (turn + SHORTEST))
+    for k in count():
+        slope, spacing = GROWTH * along, np.minimum(spacing, along[-1] / FEWEST)
+        spacing = np.minimum(
+            np.minimum.accumulate(spacing - slope) + slope,
+            np.minimum.accumulate((spacing + slope)[::-1])[::-1] - slope,
+        )
+        knots = np.pad(_spaced(along, spacing), DEGREE, "edge")
+        places = np.convolve(knots[1:-1], np.full(DEGREE, 1.0 / DEGREE), "valid")
+        points = np.transpose([np.interp(places, along, joint) for joint in corners.T])
+        curve = BSpline(knots, points, DEGREE)
+        off = np.abs(curve(along) - corners).max(axis=1)
+        if k >= WIDER and (off <= tolerance).all():
+            break
+        wanted = WITHIN * tolerance / np.maximum(off, SHORTEST)
+        spacing *= np.clip(wanted, 0.5, 1.5 if k < WIDER else 1.0)
+    return Stretch(curve)
 
-        begin, before, _ = self._states[-1]
-        points = np.concatenate([begin[None], corners[run], end[None]])
-        along = _lengths(points)
-        if along[-1] <= SHORTEST:
-            return
-        if run:
-            ends = [(2, 0.0 * end) if to is None else (1, to) for to in (before, way)]
-            spline = CubicSpline(along, points, bc_type=ends)
-            first, second = spline(along, 1), spline(along, 2)
-        else:
-            first = np.repeat((end - begin)[None] / along[-1], 2, axis=0)
-            second = 0.0 * first
-        if before is None:
-            self._states[-1] = begin, first[0], 0.0 * begin
-        since = self._along[-1]
-        for k, i in enumerate(run, 1):
-            self._along.append(since + along[k])
-            self._states.append((points[k], first[k], second[k]))
-            self._curved.append(i)
-        self.add(end, first[-1], along[-1] - along[-2])
-        self._along[-1] = since + along[-1]
 
-    def stretch(self) -> Stretch:
-        """Return them."""
-        states = np.moveaxis(np.array(self._states), 1, 0)
-        return Stretch.of_quintics(np.array(self._along), states)
+def _spaced(along: Floats, spacing: Floats) -> Floats:
+    """Return lengths from the first to the last that have a spacing at some (K,) of them.
 
-    def missing(self, tolerance: float) -> list[int]:
-        """Return the corners of a curve beside which it is farther than this from the lines."""
-        curved = np.array(self._curved)
-        at = np.flatnonzero((curved[:-1] >= 0) | (curved[1:] >= 0))
-        if not len(at):
-            return []
-        stretch = self.stretch()
-        begin, end = stretch.joints[at, None], stretch.joints[at + 1, None]
-        share = np.linspace(0.0, 1.0, 9)[1:-1]
-        points = stretch.curve(stretch.joints)
-        chord = (points[at + 1] - points[at])[:, None]
-        since = stretch.curve(begin + share * (end - begin)) - points[at, None]
-        along = np.clip((since * chord).sum(axis=2) / (chord * chord).sum(axis=2), 0.0, 1.0)
-        off = np.abs(since - along[..., None] * chord).max(axis=(1, 2))
-        far = at[off > tolerance]
-        return [i for i in curved[np.concatenate([far, far + 1])].tolist() if i >= 0]
+    It grows and falls by ``GROWTH`` in between, so that their number goes by its logarithm. Corners
+    that are far from others are among them.
+    """
+    rise = (np.diff(along) + np.diff(spacing) / GROWTH) / 2.0
+    widest = spacing[:-1] + GROWTH * rise
+    steps = np.log([widest / spacing[:-1], widest / spacing[1:]]) / GROWTH
+    whole = np.round(steps.sum(axis=0))
+    share = np.where(whole >= 2.0, whole / steps.sum(axis=0), 1.0)
+    number = np.append(0.0, np.cumsum((share * steps).T))
+    begin = np.transpose([along[:-1], along[:-1] + rise]).ravel()
+    first = np.transpose([spacing[:-1], widest]).ravel()
+    growth = np.tile([GROWTH, -GROWTH], len(rise))
+    wanted = np.linspace(0.0, number[-1], max(round(number[-1]), FEWEST) + 1)
+    i = np.minimum(np.searchsorted(number, wanted, "right") - 1, len(first) - 1)
+    further = growth[i] * (wanted - number[i]) / share[i // 2]
+    grid = begin[i] + first[i] * np.expm1(further) / growth[i]
+    grid[[0, -1]] = along[[0, -1]]
+    return np.asarray(grid)
 
 
 def needed(points: Floats, tolerance: float) -> tuple[Floats, float]:
@@ -260,52 +209,6 @@ def needed(points: Floats, tolerance: float) -> tuple[Floats, float]:
     corners = points[taken]
     moved = np.linalg.norm(np.diff(corners, axis=0), axis=1) > SHORTEST
     return corners[np.append(True, moved)], off
-
-
-def _curved(corners: Floats, tolerance: float) -> NDArray[np.bool_]:
-    """Return which of corners (K, n) are points of a curve: turns so slight that it may be smooth.
-
-    Between two of them, a curve through both is about an eighth of turn times distance from the
-    line. A blend between close points would be short, and its curvature many times the curve's.
-    """
-    ways = np.diff(corners, axis=0)
-    lengths = np.linalg.norm(ways, axis=1)
-    ways /= lengths[:, None]
-    turn = np.abs(np.diff(ways, axis=0)).max(axis=1)
-    slight = turn * np.maximum(lengths[1:], lengths[:-1]) < CURVED * tolerance
-    return np.concatenate([[False], slight, [False]])
-
-
-def _blend(before: Floats, corner: Floats, after: Floats, tolerance: float) -> tuple[float, float]:
-    """Return the reach of a blend round a corner, which replaces that much of both lines; 0: none.
-
-    A blend is a polynomial of degree 5 that leaves and meets the lines with a curvature of zero.
-    Three of its control points are on each line, ``spacing`` times the reach apart. The longest,
-    of the widest spacing, has the least curvature and change of it. Where the lines are too short
-    for that, a closer spacing lets it cut the corner by what is left of the tolerance.
-
-    Returns:
-        Its reach, and its length in parameter [rad or m].
-
-    Source: Farin, Curves and Surfaces for CAGD, 2002, sections 5.1 and 5.3.
-    """
-    lengths = np.linalg.norm([corner - before, after - corner], axis=1)
-    one, other = (corner - before) / lengths[0], (after - corner) / lengths[1]
-    if tolerance == 0.0 or one @ other < BACK:
-        return 0.0, 0.0
-    share = np.linspace(0.0, 1.0, 257)[:, None, None]
-    along = share**5 + 5.0 * share**4 * (1.0 - share) * (1.0 - SPACINGS[:, None])
-    along += 10.0 * share**3 * (1.0 - share) ** 2 * (1.0 - 2.0 * SPACINGS[:, None])
-    point = along * other - along[::-1] * one  # of a reach of 1
-    off = [
-        np.abs(point - np.maximum(point @ way, 0.0)[..., None] * way).max(axis=2)
-        for way in (-one, other)
-    ]
-    off = np.maximum(np.minimum(*off).max(axis=0), np.abs(point[len(share) // 2]).max(axis=1))
-    off = np.maximum(off, SHORTEST)  # (spacings,), the wider the less
-    reach = float(min(lengths.min() / 2.0, tolerance / off[-1]))
-    spacing = float(np.interp(-tolerance / reach, -off, SPACINGS))
-    return reach, 5.0 * spacing * reach
 
 
 def _lengths(positions: Floats) -> Floats:

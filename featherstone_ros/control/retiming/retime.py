@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from featherstone_ros import Dynamics
 from featherstone_ros._control import LIMIT_SLACK
 from featherstone_ros.arrays import Floats, positive_number
-from featherstone_ros.control.feasibility.feasibility import Feasibility, check
-from featherstone_ros.control.joint_space import JointSpace
+from featherstone_ros.control.feasibility import Feasibility, check
+from featherstone_ros.control.joint_space import JointSpace, default_torque_rate
 from featherstone_ros.control.retiming import BLEND
 from featherstone_ros.control.retiming.demands import (
     MADE_UP,
@@ -24,11 +24,10 @@ from featherstone_ros.control.retiming.demands import (
     too_fast,
 )
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
-from featherstone_ros.control.retiming.timing import Bounds, durations, fastest
+from featherstone_ros.control.retiming.timing import RetimingError, durations, fastest
 from featherstone_ros.control.settings import ControllerSettings
-from featherstone_ros.control.torque_governor import default_torque_rate
 from featherstone_ros.control.trajectory import Point, Trajectory
-from featherstone_ros.errors import FeatherstoneError, needed
+from featherstone_ros.errors import needed
 from featherstone_ros.model import Model
 from featherstone_ros.model.arguments import finite_joint_array
 from featherstone_ros.model.drives import Drives
@@ -37,17 +36,13 @@ from featherstone_ros.progress import Progress
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
 COARSE = 4 * SPACING  # of a first
 EVEN_JERK = 3 ** (1 / 3)  # times as long as with an even acceleration
-MIN_INTERVALS = 6  # between two of the path's joints
-MAX_INTERVALS = 100_000  # of a stretch
+MIN_INTERVALS = 6  # of a stretch, at least
+MAX_INTERVALS = 100_000  # at most
 REGRIDDED, OTHER = 4, 0.2  # rounds in which an interval that takes so much else makes a new grid
 ROUNDS = 12  # timings of a stretch, each judged and corrected
 ENOUGH = 2e-3  # share of the duration that is not worth another round
 CLOSE = 1e-6  # share by which a last timing is slower than what just fits
 LAST_ATTEMPTS = 5  # to slow down by factors that are all but 1
-
-
-class RetimingError(FeatherstoneError, ValueError):
-    """A path that cannot be timed; the message names the joint and the limit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -235,11 +230,7 @@ def _positions(path: ArrayLike, space: JointSpace) -> Floats:
 
 
 def _check(arm: ArmOnPath, stretches: list[Stretch]) -> None:
-    """Check what no timing could help.
-
-    Raises:
-        RetimingError: It leaves a range, or the arm could not even stand there, or not be bounded.
-    """
+    """Raise RetimingError where no timing could help: the range, standing, no bound of a speed."""
     space = arm.limits.joints
     q = np.concatenate(
         [stretch.at(np.linspace(0, stretch.length, 1000))[0] for stretch in stretches]
@@ -332,10 +323,10 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
     share = np.ones(len(grid) - 1)
     for k in range(ROUNDS):
         report(k)
-        found = _fastest(grid, *bounds_on(arm, stretch, grid, x, share), x)
+        found = fastest(grid, *bounds_on(arm, stretch, grid, x, share), x)
         change = np.abs(np.log(durations(grid, found) / durations(grid, x))).max()
         if k == 0 or (k < REGRIDDED and change > OTHER):
-            grid, x = _regridded(stretch, grid, found, SPACING)
+            grid, x = _regridded(grid, found, SPACING)
             share = np.ones(len(grid) - 1)
             continue
         x = found
@@ -354,30 +345,18 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
     return best
 
 
-def _fastest(grid: Floats, max_squares: Floats, bounds: list[Bounds], x: Floats) -> Floats:
-    """Return the fastest timing.
-
-    Raises:
-        RetimingError: None was found.
-    """
-    found = fastest(grid, max_squares, bounds, x)
-    if found is None:
-        raise RetimingError("no timing was found within the limits")
-    return found
-
-
 def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
     """Return a coarse grid that is even in time, and the squared speeds there without rates."""
     grid = stretch.grid
     x = np.ones(len(grid))
     max_squares, bounds = bounds_on(arm, stretch, grid, x, np.ones(len(grid) - 1))
     free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
-    found = _fastest(grid, max_squares, free, x)
-    return _regridded(stretch, grid, found, COARSE)
+    found = fastest(grid, max_squares, free, x)
+    return _regridded(grid, found, COARSE)
 
 
-def _regridded(stretch: Stretch, grid: Floats, x: Floats, spacing: float) -> tuple[Floats, Floats]:
-    """Return a grid that is even in time between the path's joints, and squared speeds there.
+def _regridded(grid: Floats, x: Floats, spacing: float) -> tuple[Floats, Floats]:
+    """Return a grid that is even in time, and squared speeds there.
 
     From and to rest the acceleration changes evenly, which takes ``EVEN_JERK`` times as long as the
     timing has it, whose acceleration is that of an interval from its beginning.
@@ -389,19 +368,9 @@ def _regridded(stretch: Stretch, grid: Floats, x: Floats, spacing: float) -> tup
     early = longer * spacing
     time = np.append(0.0, np.cumsum(took)) - early
     end = float(time[-1]) - early
-    spacing = max(spacing, end / MAX_INTERVALS)
-    joints = [0.0]
-    for joint in np.interp(stretch.joints[1:-1], grid, time):
-        if min(joint - joints[-1], end - joint) > spacing / 2.0:
-            joints.append(joint)
-    lasting = np.diff([*joints, end])
-    parts = np.maximum(lasting, np.minimum(3.0 * lasting, MIN_INTERVALS * spacing)) / spacing
-    parts = np.maximum(np.round(parts).astype(int), 1)
-    if len(parts) == 1:
-        parts = np.maximum(parts, MIN_INTERVALS)
-    ends = np.append(0, np.cumsum(parts))
-    wanted = np.interp(np.arange(ends[-1] + 1), ends, [*joints, end])
-    wanted[0], wanted[-1] = time[0], time[-1]
+    count = round(min(max(end / spacing, MIN_INTERVALS), MAX_INTERVALS))
+    wanted = np.linspace(0.0, end, count + 1)
+    wanted[[0, -1]] = time[[0, -1]]
     at = np.clip(np.searchsorted(time, wanted, "right") - 1, 0, len(x) - 2)
     share, step, root = (wanted - time[at]) / took[at], np.diff(grid)[at], np.sqrt(x)
     speed = root[at] + share * (root[at + 1] - root[at])
@@ -426,11 +395,7 @@ def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> Feasibility:
 
 
 def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
-    """Return stretches one after the other, slowed down together by the little that is missing.
-
-    Raises:
-        RetimingError: That does not help: the path leaves the range of a joint.
-    """
+    """Return stretches one after the other, slowed down together by the little that is missing."""
     for _ in range(LAST_ATTEMPTS):
         samples = _sampled(timings)
         verdict = _verdict(arm, samples)

@@ -28,12 +28,17 @@ import numpy as np
 
 from featherstone_ros._path_timing import find
 from featherstone_ros.arrays import Floats
+from featherstone_ros.errors import FeatherstoneError
 
 SLOWEST = 1e-12  # squared speed of the path below which a node is at rest
 STEPS = 200  # of the method, at most; a timing takes 20 to 60
 GAP = 2e-4  # share of the duration that is left to be found
 WITHIN = 1e-4  # share of a limit by which a timing may exceed it
 SLOWER = (2.0, 8.0, 64.0)  # than what it begins from, so that it begins within the limits
+
+
+class RetimingError(FeatherstoneError, ValueError):
+    """A path that cannot be timed; the message names the joint and the limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +60,11 @@ def durations(grid: Floats, x: Floats) -> Floats:
     return 2.0 * np.diff(grid) / np.maximum(root[:-1] + root[1:], np.sqrt(SLOWEST))
 
 
-def fastest(
-    grid: Floats, max_squares: Floats, bounds: Sequence[Bounds], x: Floats
-) -> Floats | None:
-    """Return the squared speeds (N + 1,) of the fastest timing from rest to rest, or None.
+def fastest(grid: Floats, max_squares: Floats, bounds: Sequence[Bounds], x: Floats) -> Floats:
+    """Return the squared speeds (N + 1,) of the fastest timing from rest to rest.
 
-    ``grid``: (N + 1,) lengths of the path, N at least 3; ``max_squares``: (N + 1,) greatest squared
-    speeds; x: (N + 1,) those to begin from.
+    ``grid``: lengths of the path, N at least 3; ``max_squares``: greatest squared speeds; x: those
+    to begin from; (N + 1,) each.
     """
     rows = _rows(grid, max_squares, bounds)
     for slower in SLOWER:
@@ -69,7 +72,7 @@ def fastest(
         found[[0, -1]] = 0.0
         if find(*rows, grid, found, STEPS, GAP, WITHIN):
             return found
-    return None
+    raise RetimingError("no timing was found within the limits")
 
 
 def _rows(

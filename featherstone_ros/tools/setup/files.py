@@ -13,8 +13,14 @@ import yaml
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.armature import in_words
-from featherstone_ros.control.damping import COASTING, GUIDING
-from featherstone_ros.control.gains import ARRIVED, DAMPING_RATIO, FASTEST, UNCERTAIN
+from featherstone_ros.control.gains import (
+    ARRIVED,
+    COASTING,
+    DAMPING_RATIO,
+    FASTEST,
+    GUIDING,
+    UNCERTAIN,
+)
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Severity, by_rule, statement

@@ -12,11 +12,10 @@ from urdf_text import chain
 import featherstone_ros as fr
 from featherstone_ros import Model, ModelError
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.feasibility import check_set_point
+from featherstone_ros.control.feasibility import check_set_point
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import MotionState
 from featherstone_ros.control.settings import Interpolation
-from featherstone_ros.control.trajectory import Point, Trajectory
+from featherstone_ros.control.trajectory import MotionState, Point, Trajectory
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.taught_motion import way_to
 from featherstone_ros.tools.trajectory_check import check_file

@@ -11,13 +11,13 @@ from control_arm import space
 from control_loop import ROS_TIME, WRENCHES, LoopBench
 from studies import few_or_all
 
-from featherstone_ros.control.admittance import (
+from featherstone_ros.control.cartesian_impedance import (
+    CartesianImpedance,
+    Wall,
     contact_damping,
     sensor_poses,
     stiffest_contact,
-    virtual_settings,
 )
-from featherstone_ros.control.cartesian_impedance import CartesianImpedance, CartesianSettings, Wall
 from featherstone_ros.control.controller import TorqueController, compiled_controller
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.phases import Phase
@@ -381,6 +381,6 @@ def test_refusals_name_what_is_wrong():
     with pytest.raises(ValueError, match="force_axes: expected '', got 'z'"):
         CartesianImpedance(MODEL, TIP, force_axes="z")
     with pytest.raises(ValueError, match="axis 2 has no damping"):
-        virtual_settings(CartesianSettings(stiffness=FREE_Z, contact_stiffness=0.0), 0.02)
+        settings(stiffness=FREE_Z, contact_stiffness=0.0)
     with pytest.raises(ValueError, match=r"shaped_inertia of axis 0 is 0\.1"):
-        virtual_settings(CartesianSettings(shaped_inertia=0.1), 0.02)
+        settings(shaped_inertia=0.1)

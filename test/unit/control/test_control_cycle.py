@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from featherstone_ros._control import DeadlineRequest
 from featherstone_ros._enumerations import Cause, Event, NoteKind, Phase
 from featherstone_ros.control.controller import compiled_controller
-from featherstone_ros.control.rest import last_motion
+from featherstone_ros.control.diagnostics import last_motion
 from featherstone_ros.control.settings import Mode, UpdateOn
 
 GOAL = Q + np.array([0.8, -1.0])

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from studies import few_or_all, study
 
 import featherstone_ros as fr
-from featherstone_ros.control.feasibility.demand import demand
+from featherstone_ros.control.feasibility import Demand
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
@@ -131,7 +131,8 @@ def test_the_check_of_trajectories_expects_the_friction_that_is_commanded():
     points = [Point(time, q, still) for time, q in there]
     motion = started(Trajectory(model.joint_names, points, JointSpace.of(model)))
     dynamics = fr.Dynamics(model)
-    asked = demand(dynamics, drives, motion, 0.0, 2.5, PERIOD, False)
+    time, (q, qd, qdd, _) = motion.trace(0.0, 2.5, PERIOD)
+    asked = Demand.of(dynamics, drives, time, q, qd, qdd)
     expected = asked.torque - dynamics.rnea(asked.position, asked.velocity, asked.acceleration)
     trajectory(points)(loop)
     commanded, times = [], []

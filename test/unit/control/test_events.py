@@ -10,8 +10,7 @@ from featherstone_ros._enumerations import Cause, NoteKind, Refusal, Rejection
 from featherstone_ros.control import reasons
 from featherstone_ros.control.causes import CAUSES, EVENTS, Action
 from featherstone_ros.control.phases import RUNNING, TRANSITIONS, Event, Phase
-from featherstone_ros.control.reasons import Reason, RecordFormatter
-from featherstone_ros.control.unusable_messages import late_start, unusable_state
+from featherstone_ros.control.reasons import Reason, RecordFormatter, late_start, unusable_state
 from featherstone_ros.tools.robot_setup import load
 
 NAN = float("nan")

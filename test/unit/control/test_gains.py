@@ -13,24 +13,21 @@ from studies import few_or_all
 
 from featherstone_ros import Dynamics, Model, Simulator
 from featherstone_ros.control.choices import TimingError
-from featherstone_ros.control.damping import (
-    BRAKING,
-    GUIDING,
-    choose_damping,
-    choose_fault_damping,
-    fault_timing,
-    wanted_damping,
-)
 from featherstone_ros.control.gains import (
     BANDWIDTH,
+    BRAKING,
     DAMPING_RATIO,
+    GUIDING,
     NoStableGainsError,
     SampledLoop,
     Timing,
     choose,
+    choose_damping,
+    choose_fault_damping,
     error_of_friction,
     postures,
     unstable,
+    wanted_damping,
 )
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import ModelError, SingularInertiaError
@@ -362,9 +359,12 @@ def test_too_little_damping_lets_late_gravity_drive_an_arm_that_is_upright():
 
 
 def test_a_fault_is_damped_for_velocities_that_the_estimate_delays():
-    timing = fault_timing(Timing(0.001, 0.02), 30.0)  # as many periods late as may be
-    assert timing.period == 0.01
-    assert timing.delay == pytest.approx(0.02 + 1.0 / (2.0 * np.pi * 30.0))
+    model = Model.from_file(robot_file("ur5e"))
+    loop = SampledLoop(model, timing=Timing(0.001, 0.02))  # as many periods late as may be
+    slow = loop.at(Timing(0.01, 0.02 + 1.0 / (2.0 * np.pi * 30.0)))
+    held = np.full(model.n, 1e-3)
+    expected = choose_damping(slow, wanted_damping(model, loop, BRAKING)).value
+    np.testing.assert_array_equal(choose_fault_damping(model, loop, held, CUTOFF), expected)
 
 
 @every_arm

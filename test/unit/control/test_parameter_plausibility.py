@@ -5,8 +5,8 @@ import pytest
 import urdf_text
 
 from featherstone_ros.control.armature import max_armature
+from featherstone_ros.control.joint_space import default_torque_rate, min_torque_rate
 from featherstone_ros.control.payload import model_with_payload, reach
-from featherstone_ros.control.torque_governor import default_torque_rate, min_torque_rate
 from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_names
 from featherstone_ros.tools.robot_setup import load

@@ -5,8 +5,8 @@ import pytest
 from studies import few_or_all, study
 
 from featherstone_ros import Model
-from featherstone_ros.control.cartesian_impedance import CartesianImpedance
-from featherstone_ros.control.streams import OUTLASTS, PoseStream, StreamWatch, Takeover
+from featherstone_ros.control.cartesian_impedance import OUTLASTS, CartesianImpedance, PoseStream
+from featherstone_ros.control.diagnostics import StreamWatch, Takeover
 
 MODEL = Model.from_robot("panda")
 MIDDLE = 0.5 * (MODEL.lower + MODEL.upper)

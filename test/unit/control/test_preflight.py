@@ -14,19 +14,24 @@ from studies import study
 
 from featherstone_ros import Dynamics
 from featherstone_ros.control.controlled_arm import ControlledArm
-from featherstone_ros.control.feasibility.demand import Demand, demand, demand_of
-from featherstone_ros.control.feasibility.excesses import slow_down
-from featherstone_ros.control.feasibility.feasibility import (
+from featherstone_ros.control.feasibility import (
     MAX_VALUES,
+    Demand,
     Feasibility,
     check,
     check_trajectory,
     is_beyond,
     round_up,
+    slow_down,
 )
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import Motion, MotionState
-from featherstone_ros.control.trajectory import Point, Trajectory, TrajectoryError
+from featherstone_ros.control.trajectory import (
+    Motion,
+    MotionState,
+    Point,
+    Trajectory,
+    TrajectoryError,
+)
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.tools.multi_sine import plan
 from featherstone_ros.tools.robot_setup import load
@@ -239,7 +244,8 @@ def test_extra_effort_counts_where_it_is_commanded_and_not_else():
     motion = started(Trajectory(NAMES, path.points, space()))
     dynamics = Dynamics(model())
     without, with_ = (
-        demand(dynamics, NO_DRIVES, motion, 0.0, 1.0, 0.1, extra) for extra in (False, True)
+        check(dynamics, NO_DRIVES, space(), motion, 0.0, 1.0, STILL, 0.1, extra).demand
+        for extra in (False, True)
     )
     assert_allclose(with_.torque - without.torque, [[5.0, -5.0]] * len(with_.time))
 
@@ -252,7 +258,7 @@ def test_friction_that_grows_with_the_load_counts():
     weight = dynamics.gravity(q)
     wanted = 0.5 * weight - (dynamics.bias(q, qd) - weight)
     qdd = np.linalg.solve(dynamics.crba(q), wanted[..., None])[..., 0]
-    asked = demand_of(dynamics, drives, time, q, qd, qdd)
+    asked = Demand.of(dynamics, drives, time, q, qd, qdd)
     assert_allclose(asked.torque, drives.torque(dynamics, q, qd, qdd, sliding=1.0), rtol=1e-9)
 
 

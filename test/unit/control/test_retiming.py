@@ -14,7 +14,7 @@ from studies import few_or_all
 
 import featherstone_ros as fr
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.retiming.path import BACK, STRAIGHT, needed, of_corners, of_motion
+from featherstone_ros.control.retiming.path import BACK, of_corners, of_motion
 from featherstone_ros.control.retiming.timing import durations
 from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
@@ -91,7 +91,7 @@ def test_limits_hold_between_the_points_and_are_used(load):
     assert (np.abs(torque).max(axis=0) < 1.001 * TIGHT.effort).all()
     assert (np.abs(qd).max(axis=0) < 1.001 * TIGHT.velocity).all()
     used = np.maximum(np.abs(torque) / TIGHT.effort, np.abs(qd) / TIGHT.velocity).max(axis=1)
-    assert np.quantile(used, 0.25) > 0.993
+    assert np.quantile(used, 0.25) > 0.985
 
 
 def test_the_torque_has_no_steps(timed):
@@ -240,21 +240,21 @@ def test_dense_points_take_no_longer_than_few(noise):
     few, rng = dense[::100], np.random.default_rng(0)
     dense = dense + noise * rng.standard_normal(dense.shape)
     (stretch,) = of_corners(dense, 0.02)
-    assert len(stretch.curve.x) < 100
+    assert len(stretch.grid) < 100
     assert from_lines(stretch.at(np.linspace(0.0, stretch.length, 500))[0], dense[::5]).max() < 0.02
     ours, expected = (fr.control.retime(ARM, path, blend=0.02).duration for path in (dense, few))
     assert ours < 1.05 * expected  # whose chords are shorter than the curve
 
 
 @pytest.mark.parametrize(("count", "radius", "angle"), [(12, 1.0, 1.5), (30, 1.0, 3.0)])
-def test_a_curve_within_the_tolerance_is_blended_at_none_of_its_points(count, radius, angle):
-    """Each that is needed is one joint of the curve; a blend would be two."""
+def test_a_curve_within_the_tolerance_is_rounded_at_none_of_its_points(count, radius, angle):
+    """Its curvature is that of the arc, about, everywhere but at its ends."""
     turned = np.linspace(0.0, angle, count)
     arc = radius * np.stack([np.sin(turned), 1.0 - np.cos(turned)], axis=1)
     (stretch,) = of_corners(arc, 0.02)
-    kept, _ = needed(arc, STRAIGHT * 0.02)
-    assert len(stretch.joints) == len(kept) > count / 2
-    assert from_lines(stretch.at(np.linspace(0.0, stretch.length, 500))[0], arc).max() < 0.02
+    q, _, curvature = stretch.at(np.linspace(0.0, stretch.length, 500))
+    assert np.linalg.norm(curvature, axis=1).max() < 1.5 / radius
+    assert from_lines(q, arc).max() < 0.02
 
 
 def test_corners_of_dense_lines_stay_corners():
@@ -273,7 +273,7 @@ def test_no_curve_leaves_the_lines_by_more_than_the_tolerance(seed):
     path = np.cumsum(0.1 * rng.standard_normal((30, 2)) + rng.uniform(-0.3, 0.3, 2), axis=0)
     for part in of_corners(path, 0.05):
         q = part.at(np.linspace(0.0, part.length, 2000))[0]
-        assert from_lines(q, path).max() < 0.06  # a spline through rounded corners, itself
+        assert from_lines(q, path).max() < 0.05
 
 
 def test_a_dense_line_there_and_back_has_a_stop():

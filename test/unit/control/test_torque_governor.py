@@ -9,7 +9,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from studies import study
 
-from featherstone_ros.control.torque_governor import cut, default_torque_rate
+from featherstone_ros.control.controller import cut
+from featherstone_ros.control.joint_space import default_torque_rate
 
 DT = 0.001
 efforts = arrays(float, 2, elements=st.floats(-1e3, 1e3))

@@ -15,15 +15,15 @@ from studies import few_or_all
 from featherstone_ros._control import CompiledPath, stopping_position
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import MotionState
 from featherstone_ros.control.settings import Interpolation
-from featherstone_ros.control.spline import spline_velocities
 from featherstone_ros.control.trajectory import (
+    MotionState,
     Point,
     Trajectory,
     TrajectoryError,
     plan_start,
     set_point,
+    spline_velocities,
     start_delay,
     timed,
 )

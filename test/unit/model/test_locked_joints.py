@@ -12,7 +12,7 @@ import featherstone_ros as fr
 from featherstone_ros import _control, _twin
 from featherstone_ros._core import BoundDynamics
 from featherstone_ros._loop import ABSURD_LOCKED_RECORD
-from featherstone_ros.control.admittance import sensor_poses
+from featherstone_ros.control.cartesian_impedance import sensor_poses
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.inspection.doctor import examine

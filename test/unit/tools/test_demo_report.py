@@ -10,7 +10,7 @@ from rich.console import Console
 
 import featherstone_ros as fr
 from featherstone_ros.control.joint_space import JointSpace
-from featherstone_ros.control.motion import Motion as FollowedMotion
+from featherstone_ros.control.trajectory import Motion as FollowedMotion
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.tools.demo.report import (
     LAWS,
