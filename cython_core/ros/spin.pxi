@@ -191,11 +191,6 @@ cdef void handle_message(Loop* loop, int input, const IncomingMessage* incoming,
                                       if incoming.received else end - begin), end)
 
 
-cdef bint is_due(Loop* loop, int64_t now) noexcept nogil:
-    """Whether the cycle wants a tick, at steady time ``now``."""
-    return now >= steady_time_of(&loop.time, loop.cycle.due(loop.cycle.self))
-
-
 cdef void handle_tick(Loop* loop, int64_t woken) noexcept nogil:
     """Call ``tick`` if it is due.
 
@@ -265,7 +260,8 @@ cdef void spin(Loop* loop) noexcept nogil:
         loop.timing.rounds += 1
         if loop.time.simulated != <bint> load32(&loop.follows_ros_time, ACQUIRE):
             follow(&loop.time, not loop.time.simulated)
-        if takes_at_once(loop) or is_due(loop, now):
+        if (takes_at_once(loop)
+                or now >= steady_time_of(&loop.time, loop.cycle.due(loop.cycle.self))):
             take_all(loop)
         else:
             handle_requests(loop)
@@ -365,19 +361,16 @@ cdef bint take(Loop* loop, int input) noexcept nogil:
     return True
 
 
-cdef bint read_stamp(const IncomingMessage* incoming, int64_t* stamp) noexcept nogil:
-    """stamp: the time with which a message begins [ns]; False where it is cut off."""
-    cdef Reader r
-    open_message(&r, incoming.data, incoming.size)
-    stamp[0] = <int32_t> read_uint32(&r, FIELD_STAMP) * <int64_t> SECOND
-    stamp[0] += read_uint32(&r, FIELD_STAMP)
-    return r.fault == MESSAGE_WHOLE
-
-
 cdef void tell_time(Loop* loop, const IncomingMessage* incoming, int input) noexcept nogil:
     """Take the time that a message tells: of /clock, or a joint state's stamp."""
+    cdef Reader r
     cdef int64_t stamp
-    if not loop.time.simulated or not read_stamp(incoming, &stamp):
+    if not loop.time.simulated:
+        return
+    open_message(&r, incoming.data, incoming.size)
+    stamp = <int32_t> read_uint32(&r, FIELD_STAMP) * <int64_t> SECOND
+    stamp += read_uint32(&r, FIELD_STAMP)
+    if r.fault != MESSAGE_WHOLE:
         return
     if input == loop.clock_topic:
         hear_clock(&loop.time, stamp)

@@ -10,7 +10,7 @@
 
 from libc.math cimport INFINITY, fabs, isfinite, rint
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from drive_units cimport (LAW_DUTY, LAW_POSITION, LAW_TORQUE, DriveUnits, Law, clipped,
                           effort_of, motor_share, stall_torque)
@@ -262,10 +262,6 @@ cdef inline double velocity_gain(const TwinArm* arm, Py_ssize_t i) noexcept nogi
     return arm.settings.drive_d[i] / arm.share[i]
 
 
-cdef inline bint closes_loop(const TwinArm* arm, Py_ssize_t i) noexcept nogil:
-    return position_gain(arm, i) != 0.0 or velocity_gain(arm, i) != 0.0
-
-
 cdef inline double spring_effort(const TwinArm* arm, Py_ssize_t i, double q,
                                  double next) noexcept nogil:
     """Of spring and damper after a step from q, with the speed ``next`` then."""
@@ -295,17 +291,13 @@ cdef inline void allowed_speeds(const TwinArm* arm, Py_ssize_t i, double q, doub
     highest[0] = max(min(highest[0], qd + acceleration * h), qd - acceleration * h)
 
 
-cdef inline void use_piece(TwinArm* arm, Py_ssize_t i, double applied, double value,
-                           double* stiffness) noexcept nogil:
-    arm.applied[i], stiffness[0] = applied, value
-
-
 cdef inline void use_spring(TwinArm* arm, Py_ssize_t i, double q, double qd,
                             double* stiffness) noexcept nogil:
     """Spring and damper; a drive that closes no loop applies its command."""
     cdef double value = velocity_gain(arm, i) + arm.settings.time_step * position_gain(arm, i)
     cdef double effort = spring_effort(arm, i, q, qd)
-    use_piece(arm, i, effort if value else clipped(effort, arm.settings.limit[i]), value, stiffness)
+    arm.applied[i] = effort if value else clipped(effort, arm.settings.limit[i])
+    stiffness[0] = value
 
 
 cdef inline bint change_piece(TwinArm* arm, Py_ssize_t i, double q, double qd,
@@ -317,20 +309,20 @@ cdef inline bint change_piece(TwinArm* arm, Py_ssize_t i, double q, double qd,
     allowed_speeds(arm, i, q, qd, &lowest, &highest)
     if stiffness[0] == rigid:
         if fabs(effort) > limit:
-            use_piece(arm, i, clipped(effort, limit), 0.0, stiffness)
+            arm.applied[i], stiffness[0] = clipped(effort, limit), 0.0
         elif (lowest < highest and effort != meant
               and (effort > meant) == (2.0 * next > lowest + highest)):
             use_spring(arm, i, q, qd, stiffness)
         else:
             return False
     elif next > highest and effort > -limit:
-        use_piece(arm, i, rigid * (highest - qd), rigid, stiffness)
+        arm.applied[i], stiffness[0] = rigid * (highest - qd), rigid
     elif next < lowest and effort < limit:
-        use_piece(arm, i, rigid * (lowest - qd), rigid, stiffness)
+        arm.applied[i], stiffness[0] = rigid * (lowest - qd), rigid
     elif stiffness[0] == 0.0 and lowest <= next <= highest and effort != meant:
         use_spring(arm, i, q, qd, stiffness)
     elif fabs(effort) > limit:
-        use_piece(arm, i, clipped(effort, limit), 0.0, stiffness)
+        arm.applied[i], stiffness[0] = clipped(effort, limit), 0.0
     else:
         return False
     return True
@@ -341,7 +333,8 @@ cdef inline bint change_pieces(TwinArm* arm, bint one, const double* q, const do
     """Whether some drive is on another piece, of which ``one`` or all are changed."""
     cdef bint another = False
     for i in range(arm.n):
-        another |= closes_loop(arm, i) and change_piece(arm, i, q[i], qd[i], stiffness + i)
+        another |= ((position_gain(arm, i) != 0.0 or velocity_gain(arm, i) != 0.0)
+                    and change_piece(arm, i, q[i], qd[i], stiffness + i))
         if another and one:
             return True
     return another
@@ -484,7 +477,7 @@ cdef inline void adopt_settings(TwinArm* arm, const SimulatorSettings* settings)
     if before != NULL:
         arm.elapsed_before = simulation_time(arm)
     if (before == NULL or before.noise_seed != settings.noise_seed
-            or not same_noise(before, settings)):
+            or memcmp(before.deviation, settings.deviation, sizeof(settings.deviation))):
         seed(&arm.generator, settings.noise_seed)
     arm.steps, arm.settings = 0, settings
     memcpy(arm.locked.given, settings.locked, arm.locked.n * sizeof(double))
@@ -499,14 +492,6 @@ cdef inline void move_locked(TwinArm* arm, double duration) noexcept nogil:
     cdef const SimulatorInterface* simulator = arm.settings.simulator
     if follow_locked(&arm.locked, duration):
         simulator.place(simulator.simulator, arm.locked.at)
-
-
-cdef inline bint same_noise(const SimulatorSettings* one,
-                            const SimulatorSettings* other) noexcept nogil:
-    for k in range(3):
-        if one.deviation[k] != other.deviation[k]:
-            return False
-    return True
 
 
 cdef inline void reset_arm(TwinArm* arm) noexcept nogil:

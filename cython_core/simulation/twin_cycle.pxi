@@ -365,11 +365,6 @@ cdef bint gather_motion(TwinCycle* twin) noexcept nogil:
                              twin.wanted + twin.arm.n))
 
 
-cdef bint gather_effort(TwinCycle* twin) noexcept nogil:
-    return gather_field(twin, &twin.names.effort, FIELD_EFFORT, DBL_MAX,
-                        twin.wanted + 2 * twin.arm.n)
-
-
 cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
                               Output* output) noexcept nogil:
     """sensor_msgs/JointState: efforts; or positions and velocities for the drives to follow, with
@@ -387,7 +382,8 @@ cdef void take_joint_commands(TwinCycle* twin, Reader* r, int64_t now,
         refuse_message(r, OTHER_LENGTH, FIELD_EFFORT)
         refuse_reader(&twin.refusals, r)
         return
-    if not (gather_motion(twin) and gather_effort(twin)):
+    if not (gather_motion(twin) and gather_field(twin, &names.effort, FIELD_EFFORT, DBL_MAX,
+                                                 twin.wanted + 2 * n)):
         return
     for i in range(n):
         takes_position = law_of(arm, i) == LAW_POSITION
@@ -493,27 +489,6 @@ cdef void use_settings(TwinCycle* twin, const SimulatorSettings* settings,
         restart_pacing(twin, now)
 
 
-cdef void reset_twin(TwinCycle* twin, int64_t now) noexcept nogil:
-    reset_arm(&twin.arm)
-    await_commands(twin)
-    twin.is_new, twin.fault_reported = True, False
-    restart_pacing(twin, now)
-
-
-cdef void pause_twin(TwinCycle* twin, int64_t now) noexcept nogil:
-    """Stop time."""
-    if not twin.paused:
-        twin.paused, twin.idle_since, twin.idle_interval = True, now, PAUSED_REPEAT
-
-
-cdef void resume_twin(TwinCycle* twin, int64_t now) noexcept nogil:
-    """Let time go on from where it stopped."""
-    if twin.paused:
-        twin.paused = False
-        restart_pacing(twin, now)
-        restart_timeout(&twin.arm, command_clock(twin, now))
-
-
 cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) noexcept nogil:
     """Advance by integration steps while time stands still."""
     if not twin.paused:
@@ -530,27 +505,29 @@ cdef int step_twin(TwinCycle* twin, Steps* steps, int64_t now, Output* output) n
     return DONE
 
 
-cdef void start_twin(TwinCycle* twin, int64_t now) noexcept nogil:
-    """Start to run. In lockstep after DISCOVERY, so that all who listen see the whole run."""
-    restart_pacing(twin, now)
-    restart_timeout(&twin.arm, command_clock(twin, now))
-    twin.begin = now + (DISCOVERY if twin.arm.settings.lockstep else 0)
-    twin.is_new = True
-
-
 cdef void twin_request(void* self, Request* request, int64_t now, Output* output) noexcept nogil:
     cdef TwinCycle* twin = <TwinCycle*> self
     request.answer = DONE
-    if request.kind == START:
-        start_twin(twin, now)
+    if request.kind == START:          # in lockstep after DISCOVERY: all who listen see all of it
+        restart_pacing(twin, now)
+        restart_timeout(&twin.arm, command_clock(twin, now))
+        twin.begin = now + (DISCOVERY if twin.arm.settings.lockstep else 0)
+        twin.is_new = True
     elif request.kind == USE_SETTINGS:
         use_settings(twin, <const SimulatorSettings*> request.payload, now)
     elif request.kind == RESET:
-        reset_twin(twin, now)
+        reset_arm(&twin.arm)
+        await_commands(twin)
+        twin.is_new, twin.fault_reported = True, False
+        restart_pacing(twin, now)
     elif request.kind == PAUSE:
-        pause_twin(twin, now)
+        if not twin.paused:
+            twin.paused, twin.idle_since, twin.idle_interval = True, now, PAUSED_REPEAT
     elif request.kind == RESUME:
-        resume_twin(twin, now)
+        if twin.paused:
+            twin.paused = False
+            restart_pacing(twin, now)
+            restart_timeout(&twin.arm, command_clock(twin, now))
     elif request.kind == STEP:
         request.answer = step_twin(twin, <Steps*> request.payload, now, output)
     elif request.kind != STOP_REQUESTED:

@@ -80,9 +80,8 @@ class ControllerDiagnostics:
                 f"on {commands.topic_name}": node.count_publishers(commands.topic_name),
             }
         )
-        goal_tolerance = motions.tolerances.goal[0]
         not_arrived = self._arrival.update(
-            loop.now, snapshot, loop.settings, goal_tolerance, loop.dynamics()
+            loop.now, snapshot, loop.settings, loop.arm.tolerances.goal[0], loop.dynamics()
         )
         refused, off_path = loop.state_refusal(), self._off_path(snapshot)
         level, text = summary(

@@ -99,7 +99,7 @@ class Goals:
         if goal.multi_dof_trajectory.points:
             raise TrajectoryError("multi_dof_trajectory has points, expected none")
         tolerances = goal_tolerances(
-            self._motions.tolerances,
+            self._loop.arm.tolerances,
             self._joints,
             goal.path_tolerance,
             goal.goal_tolerance,

@@ -141,7 +141,13 @@ class ModelNode(LifecycleNode):
         if self._description:
             self._load_from_parameter()
         else:
-            self._wait_for_description()
+            self._description_subscription = self.create_subscription(
+                String, "robot_description", self._on_description, LATCHED
+            )
+            self.get_logger().info(
+                "parameter robot_description is empty: waiting for the robot description on "
+                + self._description_subscription.topic_name
+            )
 
     # Methods that a derived class may override.
 
@@ -265,15 +271,6 @@ class ModelNode(LifecycleNode):
             raise
         except (FeatherstoneError, ValueError) as error:
             raise StartError(f"parameter robot_description or joints: {error}") from error
-
-    def _wait_for_description(self) -> None:
-        self._description_subscription = self.create_subscription(
-            String, "robot_description", self._on_description, LATCHED
-        )
-        topic = self._description_subscription.topic_name
-        self.get_logger().info(
-            f"parameter robot_description is empty: waiting for the robot description on {topic}"
-        )
 
     def _on_description(self, message: String) -> None:
         if message.data == self._description:

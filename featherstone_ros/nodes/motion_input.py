@@ -85,7 +85,12 @@ class MotionInput:
         self._poses, self._twist_at = PoseStream(), -inf
         self._zeros = SensorZeros()
         self._subscriptions = [
-            self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE),
+            self._listen(
+                JointTrajectory,
+                "joint_trajectory",
+                lambda message: self.follow(self.plan_trajectory(message, loop.arm.tolerances)),
+                RELIABLE,
+            ),
             self._listen(JointTrajectoryPoint, "reference", self._on_reference, NEWEST),
             self._listen(PoseStamped, "target_pose", self._on_target, NEWEST),
             self._listen(TwistStamped, "target_twist", self._on_target, NEWEST),
@@ -119,19 +124,13 @@ class MotionInput:
 
     # Trajectories.
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        self.follow(self.plan_trajectory(message, self.tolerances))
-
-    @property
-    def tolerances(self) -> Tolerances:
-        """For trajectories and goals without tolerances of their own."""
-        return self._loop.arm.tolerances
-
     def plan_trajectory(
         self, message: JointTrajectory, tolerances: Tolerances
     ) -> PlannedTrajectory:
         """Return the request to follow a trajectory, with its own tolerances."""
-        self._require_tracking()  # before the look at the state, which is zero until the first one
+        # Before the look at the state, which is zero until the first one.
+        if refusal := self._loop.controller.refusal:  # no motion of the joints can be followed now
+            raise TrajectoryError(self._loop.text_of(Reason(Refusal(refusal))))
         space, settings, snapshot = self._loop.space, self._loop.settings, self._loop.snapshot()
         frequency = float(self._node.parameters["policy_frequency"])
         names, points = message.joint_names, timed(list(map(point_of, message.points)), frequency)
@@ -186,12 +185,6 @@ class MotionInput:
     def stop_motion(self) -> None:
         """Have the arm stop and hold, without waiting for it."""
         self._loop.post(_control.HOLD_REQUEST)
-
-    def _require_tracking(self) -> None:
-        """Raise TrajectoryError if no motion of the joints can be followed now."""
-        refusal = self._loop.controller.refusal
-        if refusal:
-            raise TrajectoryError(self._loop.text_of(Reason(Refusal(refusal))))
 
     def _inspect(self, velocity: Floats, motion: Motion, begin: float) -> str:
         """Return why the arm cannot follow; empty if it can, or if ``preflight`` is off."""

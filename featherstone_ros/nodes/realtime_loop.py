@@ -133,7 +133,10 @@ class ThreadLoop:
         atexit.unregister(self._finish)
         if not self._finish(within):
             return False
-        self._stop_records_thread()
+        self._is_over = True
+        os.eventfd_write(self.runner.records_fd, 1)
+        if self._records_thread.ident is not None:
+            self._records_thread.join(MARGIN)
         self._node.destroy_timer(self._timer)
         self.runner.close()
         if self._clock_topic is not None:
@@ -175,12 +178,6 @@ class ThreadLoop:
         self.scheduling = self._wanted.in_force()
         self.runner.run()
 
-    def _stop_records_thread(self) -> None:
-        self._is_over = True
-        os.eventfd_write(self.runner.records_fd, 1)
-        if self._records_thread.ident is not None:
-            self._records_thread.join(MARGIN)
-
     def _carry_records(self) -> None:
         """Tell the executor of records; seldom, since its wake-up costs more than a record."""
         while True:
@@ -189,12 +186,8 @@ class ThreadLoop:
             os.read(self.runner.records_fd, 8)
             if self._is_over:
                 return
-            self._node.defer(self._take_records)
+            self._node.defer(lambda: self._deliver(self.runner.records()))
             time.sleep(DELIVERY_PERIOD)
-
-    def _take_records(self) -> None:
-        if records := self.runner.records():
-            self._deliver(records)
 
 
 LOGGED = 5  # of refusals that are alike, in ``node_diagnostics.LOG_INTERVAL``
@@ -351,6 +344,7 @@ class LoopMode:
 
     def _deliver(self, records: list[Record]) -> None:
         """Turn records into text: of the loop here, of the cycle in ``_note``."""
+        warning = self._node.log.warning
         for record in records:
             kind, index, _, values, _ = record
             if kind == PUBLISH_FAILED_RECORD:
@@ -363,13 +357,12 @@ class LoopMode:
                 most = LARGEST_MESSAGE
                 self._refuse(index, f"{values[0]:.0f} bytes, expected at most {most}")
             elif kind == UNTIMED_RECORD:
-                self._node.log.warning(
+                warning(
                     "the middleware's times of messages are not as expected: latency is measured "
                     "from where the loop takes a message, and lost messages are not counted"
                 )
             elif kind == ABSURD_LOCKED_RECORD:
-                joint = self._node.model.locked_joints[index]
-                self._node.log.warning(absurd_text(joint, *values[:3]))
+                warning(absurd_text(self._node.model.locked_joints[index], *values[:3]))
             else:
                 self._note(record)
 

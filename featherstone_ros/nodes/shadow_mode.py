@@ -117,20 +117,17 @@ class ShadowMode(LoopMode):
             self._refuse(*refusal(index, value, self._node.model.joint_names))
         finding = self._shadow.finding(record)
         if isinstance(finding, ContractVerdict):
-            self._report_verdict(finding)
+            log = self._node.get_logger()
+            if finding.finding is ContractState.BROKEN:
+                log.error(finding.text)
+            elif finding.finding is ContractState.UNEXPLAINED:
+                log.warning(finding.text)
+            else:
+                log.info(finding.text)
+            self._node.publish_diagnostics()
         elif finding is not None:
             self._restart.set(finding)
             self._node.log.warning(f"{finding}: the observer starts anew")
-
-    def _report_verdict(self, verdict: ContractVerdict) -> None:
-        log = self._node.get_logger()
-        if verdict.finding is ContractState.BROKEN:
-            log.error(verdict.text)
-        elif verdict.finding is ContractState.UNEXPLAINED:
-            log.warning(verdict.text)
-        else:
-            log.info(verdict.text)
-        self._node.publish_diagnostics()
 
     def diagnose(self) -> Report:
         """Return the effort contract's checks, contact, gaps and refused messages."""

@@ -96,18 +96,11 @@ class SimulateMode(LoopMode):
         self._locked = LockedJointsReport(node)
         self._known_overruns, self._known_time = 0, -1
         self._duplicates = DuplicatePublishers(node)
-        self._warn_of_odd_limits()
-
-    def _warn_of_odd_limits(self) -> None:
-        model, q = self._node.model, self._twin.q
-        outside = (q < model.lower) | (q > model.upper)
-        for name in np.array(model.joint_names)[outside]:
-            self._node.get_logger().warning(f"initial position of {name} is beyond its limits")
-        if self._node.parameters["saturate_effort"]:
-            for name in np.array(model.joint_names)[model.effort_limit == 0.0]:
-                self._node.get_logger().warning(
-                    f"{name} cannot be driven: its URDF effort limit is 0"
-                )
+        names, log = np.array(model.joint_names), node.get_logger()
+        for name in names[(self._twin.q < model.lower) | (self._twin.q > model.upper)]:
+            log.warning(f"initial position of {name} is beyond its limits")
+        for name in names[(model.effort_limit == 0.0) & bool(node.parameters["saturate_effort"])]:
+            log.warning(f"{name} cannot be driven: its URDF effort limit is 0")
 
     def activate(self) -> None:
         """Listen and let time pass."""
