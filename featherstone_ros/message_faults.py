@@ -9,18 +9,10 @@ from featherstone_ros._enumerations import ContentFault, Field, MessageFault
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.text import plain
 
-FIELDS = {
+FIELDS = {field: field.name.lower() for field in Field} | {
     Field.ENCAPSULATION: "the encapsulation header",
     Field.STAMP: "header.stamp",
     Field.FRAME: "header.frame_id",
-    Field.NAME: "name",
-    Field.POSITION: "position",
-    Field.VELOCITY: "velocity",
-    Field.EFFORT: "effort",
-    Field.LAYOUT: "layout",
-    Field.DATA: "data",
-    Field.FORCE: "force",
-    Field.TORQUE: "torque",
 }
 FAULTS = {
     MessageFault.NOT_PLAIN_CDR: (
@@ -54,13 +46,8 @@ def message_fault(
 ) -> str:
     """Return in words what is wrong with a message.
 
-    Args:
-        fault: MessageFault.
-        field: Field.
-        claimed: Number of items or values in the field.
-        expected: How many there should be.
-        joint: The joint concerned, if there is one.
-        size: Of the message [bytes], None if it is not known.
+    ``claimed``: number of items or values in the field; ``expected``: how many there should be;
+    ``joint``: the one concerned; ``size``: of the message [bytes], None: unknown.
     """
     return FAULTS[MessageFault(fault)].format(
         field=FIELDS[Field(field)],

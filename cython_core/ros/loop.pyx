@@ -18,7 +18,8 @@ from cycle cimport (ENDED, PUBLISH_FAILED, STOP_REQUESTED, TAKE_FAILED, TOO_LARG
 from locked_positions cimport ABSURD_LOCKED
 from ros.atomic cimport (ACQUIRE, CLOCK_REALTIME, IN_ONE_ORDER, RELEASE, SECOND,
                          add32, claim, clock_now, exchange32, exchange_time, load32, load64,
-                         load_time, sleep_while, steady_now, store32, store_time, wake)
+                         load_time, reduce_wake_up_latency, sleep_while, steady_now, store32,
+                         store_time, wake)
 from ros.message_faults cimport FIELD_STAMP, MESSAGE_WHOLE
 from ros.loop_clock cimport (STANDING, LoopClock, follow, hear_clock, hear_stamp, ros_time_now,
                              standstill, steady_time_of, time_now)
@@ -30,7 +31,6 @@ from ros.rcl cimport (NOTHING_TAKEN, Allocator, MessageInfo, OnMessage, Rcl, Ser
                       check_layout, find_functions, no_deallocate, no_zero_allocate)
 from ros.timing cimport (COARSE, COARSE_WIDTH, FINE, Histogram, Sequences, Timing, count_missing,
                          count_response, count_wake_up)
-from ros.wake_up_latency cimport reduce_wake_up_latency
 
 from contextlib import ExitStack
 

@@ -7,7 +7,7 @@ Python does: parameters and services as requests to the loop, and the log and th
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar
@@ -67,9 +67,7 @@ class SimulateMode(LoopMode):
         model = model_with_payload(node.parameters, node.model)
         publish_clock = bool(node.parameters["publish_clock"])
         of_base = base_topics(node)
-        self._own = command_topics(
-            node.parameters, model.joint_names, TOPICS, node.resolve_topic_name
-        )
+        self._own = command_topics(node)
         queue = AHEAD if node.parameters["lockstep"] else RELIABLE
         publishers = [node.create_publisher(JointState, "joint_states", queue)]
         if publish_clock:
@@ -106,7 +104,11 @@ class SimulateMode(LoopMode):
         """Listen and let time pass."""
         node, twin = self._node, self._twin
         self._services_made = [
-            node.create_service(Trigger, "~/reset", self._on_reset),
+            node.create_service(
+                Trigger,
+                "~/reset",
+                lambda _, it: self._answer(it, "reset", done="at the initial position, time 0"),
+            ),
             node.create_service(SetBool, "~/pause", self._on_pause),
             node.create_service(Trigger, "~/step", self._on_step),
         ]
@@ -173,9 +175,6 @@ class SimulateMode(LoopMode):
 
     # Services.
 
-    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._answer(response, "reset", done="at the initial position, time 0")
-
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if request.data:
             return self._answer(response, "pause", done="paused")
@@ -225,7 +224,7 @@ class SimulateMode(LoopMode):
             **self._locked.values(twin.locked, twin.heard_locked, twin.time > 0),
         }
         if fault:
-            return Report(ERROR, fault, values)
+            return self._report(values)._replace(level=ERROR, message=fault)
         behind = twin.overruns > self._known_overruns
         self._known_overruns = twin.overruns
         stands, self._known_time = twin.time == self._known_time, twin.time
@@ -257,18 +256,13 @@ def topic_fault(topic: str) -> str | None:
     return None
 
 
-def command_topics(
-    values: Mapping[str, Value],
-    joints: Sequence[str],
-    taken: Iterable[str],
-    resolve: Callable[[str], str],
-) -> dict[str, list[str]]:
+def command_topics(node: ModelNode) -> dict[str, list[str]]:
     """Return the topics, resolved, that command some of the twin's joints, and which."""
-    own = {resolve(topic): topic for topic in taken}
+    own = {node.resolve_topic_name(topic): topic for topic in TOPICS}
     topics: dict[str, list[str]] = {}
-    for joint in joints:
-        if given := str(values[f"command_topic.{joint}"]):
-            if (topic := resolve(given)) in own:
+    for joint in node.model.joint_names:
+        if given := str(node.parameters[f"command_topic.{joint}"]):
+            if (topic := node.resolve_topic_name(given)) in own:
                 raise ValueError(
                     f"command_topic.{joint} is {given!r}, expected another topic than the twin's "
                     + own[topic]

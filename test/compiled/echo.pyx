@@ -8,8 +8,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request
-from ros.atomic cimport CLOCK_MONOTONIC, SECOND, steady_now, timespec
-from ros.wake_up_latency cimport reduce_wake_up_latency
+from ros.atomic cimport CLOCK_MONOTONIC, SECOND, reduce_wake_up_latency, steady_now, timespec
 
 import numpy as np
 
