@@ -109,10 +109,8 @@ EQUIVALENT = {
         "return 0.0 if low <= 0.0 <= high else low if low >= 0.0 else high": "0 is found before",
     },
     "cython_core/observer/shadow_cycle.pxi": {"request.answer = 0": "whoever asks has put 0 there"},
-    "cython_core/simulation/noise.pxd": {
-        "number -= 0x9E3779B97F4A7C15ULL": "other numbers, as random",
-    },
     "cython_core/simulation/twin_arm.pxd": {
+        "number -= 0x9E3779B97F4A7C15ULL": "other numbers, as random",
         "arm.follows_velocity[i] = law == LAW_POSITION and law == LAW_DUTY": (
             "Cython takes this `and` for `or`"
         ),

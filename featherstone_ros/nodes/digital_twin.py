@@ -15,10 +15,9 @@ from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.locked_joints import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
-from featherstone_ros.nodes import payload_service
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.shadow_mode import ShadowMode
+from featherstone_ros.nodes.shadow_mode import PAYLOAD_LINK, ShadowMode
 from featherstone_ros.nodes.simulate_mode import BASE_PARAMETERS, SimulateMode, topic_parameter
 from featherstone_ros.observer.shadow_settings import (
     ShadowSettings,
@@ -52,7 +51,7 @@ PARAMETERS = (
     *parameters_of(ShadowSettings),
     *parameters_of(Drives),
     *PAYLOAD_PARAMETERS,
-    *payload_service.PARAMETERS,
+    *PAYLOAD_LINK,
     *scheduling.PARAMETERS,
 )
 

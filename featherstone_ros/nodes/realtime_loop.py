@@ -72,22 +72,11 @@ class ThreadLoop:
         owns_time: bool = False,
         largest_message: int = LARGEST_MESSAGE,
     ) -> None:
-        """Prepare the threads; messages are queued from now on.
+        """Prepare the threads of a node that can ``defer`` an action to its executor's thread.
 
-        Args:
-            node: The node, which can ``defer`` an action to its executor's thread.
-            cycle: What is run; its ``capsule`` is a PyCapsule "featherstone_ros.Cycle" (cycle.pxd).
-            subscriptions: Of a ``DetachedGroup``, in the order of the cycle's inputs.
-            publishers: In the order of the cycle's outputs.
-            deliver: Called in the executor's thread with records of the cycle and of the loop.
-            scheduling: Of the thread.
-            at_once: Answer messages when they come; False: at the latest just before the next tick.
-            is_stamped: Messages of the first input have a stamp, which tells ROS time, too.
-            owns_time: The cycle goes by the steady clock even where the node has use_sim_time.
-            largest_message: Larger ones are dropped [bytes].
-
-        Raises:
-            MiddlewareError: The middleware or rclpy's handles are not as expected.
+        What is not here is that of ``RclLoop``. ``subscriptions``: of a ``DetachedGroup``;
+        ``deliver`` gets the records, in the executor's thread; ``owns_time``: the cycle goes by the
+        steady clock even where the node has use_sim_time.
         """
         for name in MIDDLEWARE:  # a line for every message would wait for the log's reader
             set_logger_level(name, LoggingSeverity.INFO)
