@@ -24,7 +24,8 @@ from featherstone_ros.control.retiming.demands import (
     too_fast,
 )
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
-from featherstone_ros.control.retiming.timing import RetimingError, durations, fastest
+from featherstone_ros.control.retiming.timing import RetimingError as RetimingError
+from featherstone_ros.control.retiming.timing import durations, fastest
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.errors import needed
