@@ -51,24 +51,16 @@ class JointSpace:
 
     @classmethod
     def of(cls, model: Model, effort: Floats | None = None) -> JointSpace:
-        """Return a model's.
+        """Return a model's, or those with another usable ``effort`` (n,), taken as it is.
 
-        A limit of 0, other than of the position, means none. ``effort``: (n,) the usable one
-        instead of the model's, taken as it is.
+        A limit of 0, other than of the position, means none.
         """
-        speed, most, *rates = (
-            np.where(limit > 0.0, limit, np.inf)
-            for limit in (
-                model.velocity_limit,
-                model.effort_limit,
-                model.acceleration_limit,
-                model.deceleration_limit,
-                model.jerk_limit,
-            )
-        )
-        usable = most if effort is None else effort
-        names, types = model.joint_names, model.joint_types
-        return cls(names, types, model.lower, model.upper, speed, usable, *rates)
+        quantities = ("velocity", "effort", "acceleration", "deceleration", "jerk")
+        limits = {one: getattr(model, f"{one}_limit") for one in quantities}
+        limits = {one: np.where(limit > 0.0, limit, np.inf) for one, limit in limits.items()}
+        if effort is not None:
+            limits["effort"] = effort
+        return cls(model.joint_names, model.joint_types, model.lower, model.upper, **limits)
 
     @property
     def continuous(self) -> NDArray[np.bool_]:
@@ -132,8 +124,6 @@ def reach(model: Model, effort: Floats, armature: Floats, torque_rate: Floats) -
 
     The acceleration is the effort that gravity leaves, over the inertia that the joint moves; the
     jerk is the rate of the effort over the same. inf where there is no limit, or no inertia.
-
-    ``torque_rate``: (n,) of the effort [N m/s or N/s].
     """
     rng = np.random.default_rng(0)
     lower, upper = (np.clip(limit, -np.pi, np.pi) for limit in (model.lower, model.upper))

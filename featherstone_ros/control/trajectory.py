@@ -177,15 +177,9 @@ class Trajectory:
     ) -> None:
         """Check everything that does not depend on the arm's state.
 
-        Args:
-            names: Joint names of the points' fields, in any order.
-            points: At least one, times strictly increasing.
-            space: Joints and limits.
-            allow_moving_end: Accept a last point with velocity; the arm is stopped after it.
-            interpolation: Between the points, if they have positions alone.
-
-        Raises:
-            TrajectoryError: With the joint or point and the value at fault.
+        ``names``: of the points' fields, in any order. ``allow_moving_end``: accept a last point
+        with velocity; the arm is stopped after it. ``interpolation``: between points that have
+        positions alone. A TrajectoryError names the joint or point and the value at fault.
         """
         order = joint_order(names, space.names)
         if not points:
@@ -257,10 +251,9 @@ class Trajectory:
     def without_own_torque(self, dynamics: Dynamics, drives: Drives) -> Trajectory:
         """Return it without efforts that are the model's own torque; itself if they are not.
 
-        Efforts add to the model's torque. Some planners give the whole torque instead, which would
-        act twice: it is recognised where every point has it, with friction or without, within
-        ``OWN_TORQUE`` of the largest of its joint along the trajectory. In doubt, as where one
-        point differs, efforts are taken as they are.
+        Some planners give the whole torque, which would act twice: it is recognised where every
+        point has it, with friction or without, within ``OWN_TORQUE`` of the largest of its joint
+        along the trajectory.
         """
         states = self._states
         if not self._has_effort.all() or not self.has_effort:
@@ -347,10 +340,9 @@ class Trajectory:
         self._take(replace(self._states, velocity=velocity))
 
     def check_accelerations(self) -> None:
-        """Check that no piece accelerates a joint as no arm does.
+        """Check that no piece accelerates a joint by more than ``SPEED_UP`` velocity limits per s.
 
-        As a set-point's, an acceleration may be ``SPEED_UP`` velocity limits per second; between
-        points that are closer in time, what changes the velocity by its limit.
+        Between points that are closer in time, it may change the velocity by its limit.
         """
         times, duration = self.times, np.diff(self.times)[:, None]
         bound = np.maximum(SPEED_UP, 1.0 / duration)
@@ -366,13 +358,10 @@ class Trajectory:
             )
 
     def check_start(self, elapsed: float, arm: Floats, tolerance: float) -> None:
-        """Check that the trajectory begins within reach.
+        """Check that the trajectory begins within reach of where the ``arm`` (n,) is.
 
         A point still to come may be as far away as the velocity limits allow until then, plus the
         tolerance; where the trajectory is already under way, the tolerance alone counts.
-
-        ``elapsed``: since the trajectory's start, negative if that lies ahead [s]; ``arm``: (n,)
-        the position that it will begin from; ``tolerance`` [rad or m].
         """
         arm, velocity = np.ascontiguousarray(arm), np.ascontiguousarray(self._space.velocity)
         why, begin = self.compiled().why_not_start(elapsed, arm, velocity, tolerance)
@@ -413,11 +402,10 @@ class Trajectory:
         return path
 
     def motion(self, now: float, desired: MotionState, transition: float) -> Motion:
-        """Return the motion that follows this trajectory from the present desired state on.
+        """Return the motion that follows it from a desired state on, at a time since its start [s].
 
-        ``now``: since the trajectory's start [s]; ``transition``: shortest time in which a
-        difference then is removed, and in which a trajectory that ends with velocity is stopped
-        [s].
+        ``transition``: shortest time in which a difference then is removed, and in which a
+        trajectory that ends with velocity is stopped [s].
         """
         space = self._space
         limits = space.lower, space.upper, space.velocity, space.rates
@@ -435,15 +423,12 @@ def plan_start(
 ) -> float | None:
     """Check that a trajectory can follow, and return its start by the controller's time [s].
 
-    As in joint_trajectory_controller it takes over at once, and leads the arm to its first point.
     The loop that controls the arm goes on meanwhile; it checks the start again when it adopts the
-    trajectory.
+    trajectory, whose continuous joints are moved by whole turns to the desired positions.
 
-    ``trajectory``: its continuous joints are moved by whole turns to the desired positions.
     ``delay``: from the last joint state to its start, negative if that lies in the past [s]; None:
-    it starts with the next joint state. ``inspect``: called last with the motion that will follow,
-    its times counted from the trajectory's start, and the time at which it takes over; may raise
-    TrajectoryError. ``before``: the path that is followed until then.
+    it starts with the next joint state. ``inspect``: as of ``TorqueController.set_trajectory``.
+    ``before``: the path that is followed until then.
     """
     elapsed, desired = -(delay or 0.0), MotionState(*snapshot.desired)
     trajectory.turn_towards(elapsed, desired.position)
@@ -550,10 +535,7 @@ def check_fields(index: int, point: Point) -> None:
 def gather(
     points: Sequence[Point], field: str, order: NDArray[np.intp], space: JointSpace
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Collect one field of all points.
-
-    Values (K, n) in joint order, 0 where a point does not have the field, and (K,) who has it.
-    """
+    """Collect a field of all points (K, n), 0 where one does not have it, and (K,) who has it."""
     values = np.zeros((len(points), len(order)))
     present = np.zeros(len(points), dtype=bool)
     for i, point in enumerate(points):
@@ -616,13 +598,10 @@ def first(beyond: NDArray[np.bool_]) -> tuple[int, int] | None:
 def spline_velocities(
     times: Sequence[float], positions: Floats, ends_at_rest: bool = True
 ) -> Floats:
-    """Return the velocities of the cubic spline through points.
+    """Return the velocities (K, n) of the cubic spline through points.
 
-    Its acceleration is continuous, and zero at the first point: what comes before is a line, or the
-    way that the arm is led in.
-
-    ``times``: (K,) strictly increasing [s]; ``positions`` and velocities: (K, n); ``ends_at_rest``:
-    at the last point, else the acceleration is zero there.
+    Its acceleration is zero at the first point: what comes before is a line, or the way that the
+    arm is led in; and at the last point, unless it ends at rest.
 
     Source: de Boor, A Practical Guide to Splines, 2001, chapter IV: continuity of the second
     derivative gives a tridiagonal system, here solved from the first point to the last and back.
@@ -656,7 +635,7 @@ def spline_accelerations(times: Sequence[float], positions: Floats, velocities: 
     """Return the accelerations (K, n) of the spline at its points; zero at the last one.
 
     Quintics between points with these are the spline's cubics, but for the last piece: that one
-    comes to rest without a step of the acceleration. ``velocities``: of ``spline_velocities``.
+    comes to rest without a step of the acceleration.
     """
     accelerations = np.zeros_like(positions)
     duration = np.diff(times)[:, None]
