@@ -41,10 +41,7 @@ class ArrivalWatch:
     """Compares the arm with where it was asked to be, once it is to stand there."""
 
     def __init__(self, model: Model, tip: str = "", offset: Floats | None = None) -> None:
-        """Begin with an arm that nothing was asked of.
-
-        ``tip``: empty for none; ``offset``: (4, 4) pose of the end effector's frame in the tip's.
-        """
+        """Begin with an arm that nothing was asked of."""
         self._model, self._tip = model, tip
         self._offset = np.eye(4) if offset is None else offset
         self._slides = np.array([kind == "prismatic" for kind in model.joint_types])
@@ -60,10 +57,7 @@ class ArrivalWatch:
         self._own: Floats | float = 0.0
 
     def begin(self, goal: Floats | None = None, tolerance: Floats | float = 0.0) -> None:
-        """Note that a motion was asked for, with its own goal tolerance (n,); 0: none.
-
-        ``goal``: (n,) where it ends [rad or m]; None: that will show.
-        """
+        """Note that a motion was asked for, with its own goal tolerance (n,); 0: none."""
         self.forget()
         self._is_asked, self._goal, self._own = True, goal, tolerance
 
@@ -82,11 +76,7 @@ class ArrivalWatch:
         tolerance: Floats,
         dynamics: Dynamics,
     ) -> str:
-        """Return what did not arrive, joints or end effector; empty if all did, or still move.
-
-        ``snapshot``: None if the controller's state is unknown; ``tolerance``: (n,) the parameters'
-        goal tolerance [rad or m], 0: none.
-        """
+        """Return what did not arrive, joints or end effector; empty if all did, or still move."""
         if snapshot is None or Phase(snapshot.phase) not in TRACKING:
             self._since[:] = np.inf
             return ""

@@ -134,11 +134,7 @@ def arrival_tolerance(
     q: Floats,
     slides: NDArray[np.bool_],
 ) -> Floats:
-    """Return how far the joints (n,) may be from where they are to stand [rad or m].
-
-    ``goal``: those that are set, 0: none. Where there is no P, as with drives that close the
-    position loops, the most counts.
-    """
+    """Return how far the joints (n,) may be from where they are to stand [rad or m]."""
     stiffness = settings.p
     if settings.mode.feedback is Feedback.ACCELERATIONS:
         stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.drives.armature)

@@ -51,10 +51,7 @@ class JointSpace:
 
     @classmethod
     def of(cls, model: Model, effort: Floats | None = None) -> JointSpace:
-        """Return a model's, or those with another usable ``effort`` (n,), taken as it is.
-
-        A limit of 0, other than of the position, means none.
-        """
+        """Return a model's, or those with another usable ``effort`` (n,), taken as it is."""
         quantities = ("velocity", "effort", "acceleration", "deceleration", "jerk")
         limits = {one: getattr(model, f"{one}_limit") for one in quantities}
         limits = {one: np.where(limit > 0.0, limit, np.inf) for one, limit in limits.items()}
@@ -80,10 +77,7 @@ class JointSpace:
         return np.array([np.minimum(limit, bound) for limit, bound in bounds])
 
     def turns(self, distance: Floats) -> Floats:
-        """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left.
-
-        Only of joints that turn without end.
-        """
+        """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left."""
         count = np.ceil(np.abs(distance) / TURN - 0.5 - HALF_TURN_SLACK)
         return np.where(self.continuous, TURN * np.sign(distance) * np.maximum(count, 0.0), 0.0)
 

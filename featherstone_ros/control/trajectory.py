@@ -109,10 +109,7 @@ class Motion:
         return float(self._compiled.correction[1])
 
     def sample(self, times: Floats, inside: Floats | None = None) -> Floats:
-        """Return position, velocity, acceleration and extra effort (4, N, n) at times (N,).
-
-        ``inside``: (N,) times that say which piece is meant, where two meet; None: the later one.
-        """
+        """Return position, velocity, acceleration and extra effort (4, N, n) at times (N,)."""
         return self._compiled.sample(times, times if inside is None else inside)
 
     def state(self, time: float) -> MotionState:
@@ -340,10 +337,7 @@ class Trajectory:
         self._take(replace(self._states, velocity=velocity))
 
     def check_accelerations(self) -> None:
-        """Check that no piece accelerates a joint by more than ``SPEED_UP`` velocity limits per s.
-
-        Between points that are closer in time, it may change the velocity by its limit.
-        """
+        """Check that no piece accelerates a joint as no arm does."""
         times, duration = self.times, np.diff(self.times)[:, None]
         bound = np.maximum(SPEED_UP, 1.0 / duration)
         pieces = self.compiled().coefficients[: len(duration)]
@@ -377,11 +371,7 @@ class Trajectory:
             )
 
     def compiled(self, transition: float = 0.0, tolerance: Floats | None = None) -> CompiledPath:
-        """Return the trajectory as the compiled controller follows it.
-
-        ``transition``: time in which one that ends with velocity is stopped, 0: at once [s];
-        ``tolerance``: (2, n) of position and velocity on the way, 0 for no bound.
-        """
+        """Return the trajectory as the compiled controller follows it."""
         path = self._paths.get(transition) if tolerance is None else None
         if path is None:
             path = CompiledPath(
@@ -402,11 +392,7 @@ class Trajectory:
         return path
 
     def motion(self, now: float, desired: MotionState, transition: float) -> Motion:
-        """Return the motion that follows it from a desired state on, at a time since its start [s].
-
-        ``transition``: shortest time in which a difference then is removed, and in which a
-        trajectory that ends with velocity is stopped [s].
-        """
+        """Return the motion that follows it from a desired state at ``now``, since its start [s]."""
         space = self._space
         limits = space.lower, space.upper, space.velocity, space.rates
         path = self.compiled(transition)
@@ -442,11 +428,7 @@ def plan_start(
 
 
 def start_delay(start: float, stamp: float, now: float) -> float:
-    """Return how long after the last joint state a trajectory starts [s], negative if before.
-
-    The start is compared with the state's own stamp (0: none), so that the age of the state does
-    not shift the motion, unless that stamp is missing or of another clock.
-    """
+    """Return how long after the last joint state a trajectory starts [s], negative if before."""
     return start - (stamp if is_same_clock(start, stamp, now) else now)
 
 
@@ -456,10 +438,7 @@ def is_same_clock(start: float, stamp: float, now: float) -> bool:
 
 
 def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
-    """Return a streamed set-point, checked as far as it does not depend on the arm's state.
-
-    Its time is not used. Joints that turn without end go the shortest way from ``near`` (n,).
-    """
+    """Return a streamed set-point, checked as far as it does not depend on the arm's state."""
     state = Trajectory(space.names, [replace(point, time=0.0)], space, True).state(0)
     state = replace(state, position=state.position - space.turns(state.position - near))
     check_speed(state.velocity, space.velocity, "velocity", space)
@@ -565,10 +544,7 @@ def check_pieces(position: Floats, effort: Floats, times: list[float]) -> None:
 
 
 def check_limits(states: MotionState, space: JointSpace, may_end_moving: bool) -> None:
-    """Check K points against the joints' limits, and that the last one stands still.
-
-    An effort that a drive does not have is in another unit.
-    """
+    """Check K points against the joints' limits, and that the last one stands still."""
     q, effort, last = states.position, states.effort, states.velocity[-1:]
     if at := first((q < space.lower - LIMIT_SLACK) | (q > space.upper + LIMIT_SLACK)):
         raise TrajectoryError(

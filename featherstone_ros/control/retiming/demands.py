@@ -106,10 +106,7 @@ class MotionSamples:
 
 
 def too_fast(arm: ArmOnPath, samples: MotionSamples) -> tuple[Floats, float]:
-    """Return by what factor a motion from rest to rest is too fast, at least 1.
-
-    In each interval of its timing's grid (N,), about, and over all.
-    """
+    """Return by what factor a motion from rest to rest is too fast, at least 1."""
     limits, asked = arm.limits, samples.asked
     count, shares, n = samples.jerk.shape
     speeding, slowing = asked.rates
@@ -139,12 +136,7 @@ def _largest(shares: Floats) -> float:
 def bounds_on(
     arm: ArmOnPath, stretch: Stretch, grid: Floats, x: Floats, share: Floats
 ) -> tuple[Floats, list[Bounds]]:
-    """Return the greatest squared speeds (N + 1,) on a grid, and limits of other quantities.
-
-    ``grid``: (N + 1,) lengths of the path at the nodes; ``x``: (N + 1,) squared speeds of a timing,
-    of which friction is; ``share``: (N,) of the speed that an interval's limits allow, to which
-    they are lowered.
-    """
+    """Return the greatest squared speeds (N + 1,) on a grid, and limits of other quantities."""
     limits = arm.limits
     q, first, second = stretch.at(grid)
     shares = np.concatenate(
