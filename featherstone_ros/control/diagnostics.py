@@ -112,7 +112,7 @@ class StatePeriod:
         self._was_slow, self.text = False, ""
 
     def update(self, now: float, count: int, expected: float, silence: float) -> str:
-        """Count states; two windows in a row have to be slow, since a gap is nothing of the kind."""
+        """Count states; two windows in a row have to be slow: a gap is nothing of the kind."""
         elapsed = now - self._begin
         if 0.0 <= elapsed < WINDOW:  # it begins anew where the clock does
             return self.text

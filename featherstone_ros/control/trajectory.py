@@ -392,7 +392,7 @@ class Trajectory:
         return path
 
     def motion(self, now: float, desired: MotionState, transition: float) -> Motion:
-        """Return the motion that follows it from a desired state at ``now``, since its start [s]."""
+        """Return the motion that follows it from a desired state, ``now`` since its start [s]."""
         space = self._space
         limits = space.lower, space.upper, space.velocity, space.rates
         path = self.compiled(transition)
