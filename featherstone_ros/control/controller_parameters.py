@@ -304,10 +304,7 @@ def effort_limit(values: Mapping[str, Value], model: Model, units: DriveUnits) -
 
 
 def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> None:
-    """Check that the friction to be compensated leaves the drives an effort.
-
-    ``limit``: (n,) the effort limits, 0 where nothing is to be controlled.
-    """
+    """Check that the friction to be compensated leaves the drives an effort."""
     speed = np.minimum(0.5 * model.velocity_limit, BRISK)
     ends = np.nan_to_num([model.lower, model.upper], posinf=0.0, neginf=0.0)
     standing = np.abs(drives.standing_torque(ends)).max(axis=0)
