@@ -168,13 +168,6 @@ cdef cnp.ndarray _checked_out(object out, int ndim, cnp.npy_intp* shape):
     return out
 
 
-cdef tuple _several(object out, Py_ssize_t count):
-    if not isinstance(out, (tuple, list)) or len(out) != count:
-        found = len(out) if isinstance(out, (tuple, list)) else type(out).__name__
-        raise ValueError(f"out: expected {count} arrays, got {found}")
-    return tuple(out)
-
-
 cdef inline double* data(cnp.ndarray array) noexcept nogil:
     return <double*> cnp.PyArray_DATA(array)
 

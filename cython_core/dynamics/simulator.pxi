@@ -6,26 +6,6 @@ cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit":
                          "rk4": RK4}
 
 
-cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                    real** y) noexcept nogil:
-    # Shared by all threads; advance changes it only if motions are prescribed, then use a copy.
-    cdef Drives* drives = <Drives*> call.settings
-    cdef Drives now
-    cdef Py_ssize_t i, k, failure
-    for k in range(3):                 # q, qd and the last qdd
-        for i in range(call.system.n if k else call.system.nq):
-            y[k][i] = x[k][i]
-    work.external = f_ext
-    if not drives.motions:
-        return advance(call.system, work, drives, call.count, x[3], y[0], y[1], y[2])
-    now = drives[0]
-    now.instant += 3 * now.motions * instants(&now) * call.done
-    failure = advance(call.system, work, &now, call.count, x[3], y[0], y[1], y[2])
-    for i in range(now.motions):
-        y[3][i] = (<real*> work.prescribed_tau)[i]
-    return failure
-
-
 cdef struct LoopSimulator:             # what the functions of a SimulatorInterface work on
     System* system
     Workspace* work
@@ -431,15 +411,15 @@ cdef class Simulator(WorkspaceOwner):
         if steps == 0:
             self.require_idle()
             return
-        self.begin(&call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
+        begin(&call, ADVANCE, &self.compiled.system)
         call.repeats = call.count = steps
         call.fed_back = 3                                       # q, qd and qdd
-        call.settings = &self.drives
+        call.drives = &self.drives
         if self.drives.motions:
             tau_, motion = self.torque_of_others(tau_), self.motion_during(steps)
             driven = self.drives
             driven.instant = data(motion)
-            call.settings = &driven
+            call.drives = &driven
         add_input(&call, q_, nq)
         add_input(&call, qd_, n)
         add_input(&call, qdd_, n)
