@@ -449,15 +449,19 @@ cdef class Dynamics(WorkspaceOwner):
         Source: RBDA section 9.2; with mimic joints by the joint-space inertia.
         """
         cdef Call call
-        cdef Py_ssize_t n = self.compiled.system.n
+        cdef Py_ssize_t n = self.compiled.system.n, k
         begin(&call, HYBRID, &self.compiled.system)
         cdef cnp.ndarray q_ = add_position(
             &call, as_positions(q, self.compiled.system.nq, qd, qdd), tau, prescribed)
         cdef cnp.ndarray qd_ = add_freedoms(&call, qd, q_, "qd")
         cdef cnp.ndarray qdd_ = like_states(qdd, q_, n, "qdd")
         cdef cnp.ndarray tau_ = like_states(tau, q_, n, "tau")
-        cdef cnp.ndarray held = as_choice(prescribed, tau_, n, "prescribed")
-        cdef cnp.ndarray given = either(held, qdd_, tau_)
+        cdef cnp.ndarray held = like_states(as_choice(prescribed, "prescribed"), q_, n,
+                                            "prescribed")
+        cdef cnp.ndarray given = cnp.PyArray_NewCopy(tau_, cnp.NPY_CORDER)
+        for k in range(cnp.PyArray_SIZE(given)):
+            if data(held)[k] != 0:
+                data(given)[k] = data(qdd_)[k]
         add_input(&call, given, n)
         add_input(&call, held, n)
         return self.outcome(&call, q_, f_ext, None)
