@@ -28,8 +28,7 @@ from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.errors import needed
 from featherstone_ros.identification.bodies import SIZE, Bodies
 from featherstone_ros.identification.fit import Fit, noise
-from featherstone_ros.identification.friction import drive_terms
-from featherstone_ros.identification.regression import Equations
+from featherstone_ros.identification.regression import Equations, drive_terms
 from featherstone_ros.model import Model
 
 SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
-from featherstone_ros.model.pseudo_inertia import (
+from featherstone_ros.model.primitives import (
     in_frame,
     inertial_parameters,
     pseudo_inertia,

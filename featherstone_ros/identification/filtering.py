@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import IdentificationError, needed
 from featherstone_ros.identification.recording import Recording, interpolated, pause
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
+from featherstone_ros.model.drives import PRESLIDING_DISPLACEMENT, presliding
 
 FEWEST = 3  # samples that determine a period
 ORDER = 4  # of the Butterworth filter, which runs forward and backward

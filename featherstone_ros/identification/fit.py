@@ -31,8 +31,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Deformable
 from featherstone_ros.identification.explanation import squares_about_mean
-from featherstone_ros.identification.friction import Law
-from featherstone_ros.identification.regression import Equations
+from featherstone_ros.identification.regression import Equations, Law
 from featherstone_ros.model.drives import Drives
 
 WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)  # candidates for the prior's widths about the URDF

@@ -20,8 +20,6 @@ from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion, joined
 from featherstone_ros.identification.fit import Fit
-from featherstone_ros.identification.friction import FittedDrives, Law
-from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.model_order import Fitting, fit_parts
 from featherstone_ros.identification.payload import Payload, forgotten_load
 from featherstone_ros.identification.recording import (
@@ -29,7 +27,6 @@ from featherstone_ros.identification.recording import (
     JointStates,
     Recording,
     choose,
-    in_one_order,
     is_constant,
     moving_joints,
 )
@@ -41,7 +38,8 @@ from featherstone_ros.identification.recording_checks import (
     telling,
     usage,
 )
-from featherstone_ros.identification.regression import one_thread
+from featherstone_ros.identification.regression import FittedDrives, Law, one_thread
+from featherstone_ros.identification.regression import fit as fit_friction
 from featherstone_ros.model import EARTH
 from featherstone_ros.progress import Progress
 
@@ -241,9 +239,7 @@ def recorded(
     """Read recordings of the same joints; return them, the joints with effort, and notes."""
     described, notes = moving_joints(urdf), []
     names_by_order = [options.joints or (), described]
-    groups = [
-        in_one_order(read_joint_states(bag, options.topic, reading, names_by_order)) for bag in bags
-    ]
+    groups = [read_joint_states(bag, options.topic, reading, names_by_order) for bag in bags]
     judged = options.joints
     if judged is None:
         judged = _with_effort(groups, described)

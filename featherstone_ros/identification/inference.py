@@ -37,12 +37,11 @@ from featherstone_ros.identification.bodies import SIZE, Bodies
 from featherstone_ros.identification.explanation import OF_LINKS, least_noise
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import correlation_length
-from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.recording import interpolated
-from featherstone_ros.identification.regression import link_columns, own_columns
+from featherstone_ros.identification.regression import Law, link_columns, own_columns
 from featherstone_ros.model import Model
-from featherstone_ros.model.friction import smooth_sign
+from featherstone_ros.model.drives import smooth_sign
 
 Width: TypeAlias = float | tuple[float, ...]  # of theta: of all components, or of each of a body
 ROUNDS, TRIES = 40, 8  # of steps at most, and of dampings for a step

@@ -27,10 +27,11 @@ from featherstone_ros.identification.fit import (
     noise,
     solve,
 )
-from featherstone_ros.identification.friction import Law, drive_terms
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
     Equations,
+    Law,
+    drive_terms,
     filtered,
     fitted_cut_off,
     link_columns,
@@ -38,7 +39,7 @@ from featherstone_ros.identification.regression import (
     placed,
     prepared,
 )
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.model.drives import PRESLIDING_DISPLACEMENT
 from featherstone_ros.progress import Progress
 
 STIFFNESS = drive_terms(6).index("stiffness")

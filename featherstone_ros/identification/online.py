@@ -15,8 +15,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.first_moment import LEVER
-from featherstone_ros.identification.payload import Payload, find_payload
+from featherstone_ros.identification.payload import LEVER, Payload, find_payload
 from featherstone_ros.identification.recording import Recording
 
 MIN_TIME = 8.0  # [s] of states before an answer

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,24 +23,27 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.errors import FeatherstoneError, IdentificationError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.base_parameters import least_squares, probable_widths
+from featherstone_ros.identification.base_parameters import (
+    UNDETERMINED,
+    least_squares,
+    probable_widths,
+)
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.explanation import CERTAIN, MIN_LOAD
 from featherstone_ros.identification.filtering import SmoothMotion, clean
-from featherstone_ros.identification.first_moment import UnseparatedError, first_moment
 from featherstone_ros.identification.fit import Fit, covariance_factor, evidence, noise, solve
-from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
     Equations,
+    Law,
     drive_columns,
     filtered,
     one_thread,
     prepared,
 )
 from featherstone_ros.model.body_tree import parameters_of
-from featherstone_ros.model.primitives import sphere
-from featherstone_ros.model.pseudo_inertia import UPPER, inertia_matrix, pseudo_inertia
+from featherstone_ros.model.parameter_files import parameter_text, rounded
+from featherstone_ros.model.primitives import UPPER, inertia_matrix, pseudo_inertia, sphere
 
 DENSITY = 1000.0  # [kg/m^3] of the ball: grippers are hollow
 MIN_BALL = 0.02  # [kg] least mass of the ball
@@ -402,3 +406,216 @@ def _variances(R: Floats, ball: Deformable, armature: Floats, spread: Floats, fi
     errors = STEP * covariance_factor(R, ball, armature, spread, fit)[:SIZE].T
     more, less = (_mass_com_inertia(found + sign * errors) for sign in (1.0, -1.0))
     return np.asarray((((more - less) / (2 * STEP)) ** 2).sum(axis=0))
+
+
+LEVER = 0.1  # [m] scales the first moment to the mass
+UNKNOWN = 100.0  # [kg] prior deviation of the mass, and of the first moment / LEVER
+SEPARATE = 0.01  # relative singular value of mass and first moment that are told apart
+
+
+@dataclass(frozen=True, eq=False)
+class FirstMoment:
+    """What is known of m (c - p), the first moment of a mass m at c about p, in link axes."""
+
+    about: Floats  # (3,) p, where a mass would make no difference, nearest to the link's origin [m]
+    directions: Floats  # (k, 3) orthonormal, along which it is determined; k is 0 to 3
+    values: Floats  # (k,) it along each [kg m]
+    deviations: Floats  # (k,) standard deviation of each [kg m]
+    # relative singular value of mass and first moment: 0 where the torque leaves some combination
+    # of them open, 1 where it tells all as well
+    separation: float
+
+    @property
+    def shows_load(self) -> bool:
+        """Whether there is a load, although the torque does not tell its mass."""
+        seen = np.abs(self.values) > CERTAIN * self.deviations
+        return self.separation < SEPARATE and bool(seen.any())
+
+
+class UnseparatedError(IdentificationError):
+    """The torque does not tell mass and centre of mass of a load apart.
+
+    Attributes:
+        link: That carries it.
+        moment: What it tells of them.
+    """
+
+    def __init__(self, link: str, moment: FirstMoment) -> None:
+        """Say what is known of the load on ``link``, and how to know more."""
+        self.link, self.moment = link, moment
+        super().__init__(
+            f"the motion does not separate mass and centre of mass of a load on {link}: turn the "
+            f"link about several axes{_in_words(moment)}"
+        )
+
+
+def first_moment(R: Floats, y: Floats) -> FirstMoment:
+    """Return the first moment, by least squares.
+
+    It is taken about the point at which it has least to do with the mass.
+
+    ``R`` (r, p) regressor of torque of unit noise; its first columns are those of mass and first
+    moment about the link's origin. ``y`` (r,) the torque.
+    """
+    scale = np.array([1.0, LEVER, LEVER, LEVER])
+    others = R[:, 4:] / (np.linalg.norm(R[:, 4:], axis=0) + 1e-300)
+    U, s, _ = np.linalg.svd(others, full_matrices=False)
+    U = U[:, s > UNDETERMINED * s.max(initial=0.0)]
+    own = R[:, :4] * scale
+    left = own - U @ (U.T @ own)
+    strengths = np.linalg.svd(left, compute_uv=False)
+    rows, told = np.vstack([left, np.eye(4) / UNKNOWN]), np.append(y - U @ (U.T @ y), np.zeros(4))
+    U, s, Vt = np.linalg.svd(rows, full_matrices=False)
+    x = Vt.T @ (U.T @ told / s)
+    covariance = (Vt.T / s**2) @ Vt
+    about = covariance[1:, 0] / covariance[0, 0]
+    apart = np.column_stack([-about, np.eye(3)])
+    of_moment = apart @ covariance @ apart.T
+    variances, axes = np.linalg.eigh(of_moment)
+    known = axes[:, variances < (UNKNOWN / 10) ** 2]
+    directions = _along_axes(known)
+    return FirstMoment(
+        about * LEVER,
+        directions,
+        directions @ (apart @ x) * LEVER,
+        np.sqrt(np.einsum("ki,ij,kj->k", directions, of_moment, directions)) * LEVER,
+        float(strengths[-1] / (np.linalg.norm(own) + 1e-300)) if len(strengths) == 4 else 0.0,
+    )
+
+
+def _along_axes(space: Floats) -> Floats:
+    """Return an orthonormal basis (k, 3) of a space (3, k), along the axes of x, y, z if it can."""
+    projector, basis = space @ space.T, np.empty((0, 3))
+    for _ in range(space.shape[1]):
+        nearest = int(np.argmax(np.diag(projector)))
+        basis = np.vstack([basis, projector[nearest] / np.sqrt(projector[nearest, nearest])])
+        projector = projector - np.outer(basis[-1], basis[-1])
+    return basis[np.argsort(np.abs(basis).argmax(axis=1), kind="stable")]
+
+
+def _in_words(moment: FirstMoment) -> str:
+    if not len(moment.values):
+        return "; no joint that was recorded feels how it weighs"
+    about = "" if np.allclose(moment.about, 0, atol=1e-4) else f" - {_vector(moment.about)} m"
+    told = ", ".join(
+        f"{value:.4g} ± {2 * deviation:.2g} along {_vector(direction)}"
+        for value, direction, deviation in zip(
+            moment.values, moment.directions, moment.deviations, strict=True
+        )
+    )
+    what = f"m (c{about})" if about else "m c"
+    return (
+        ", or say where its centre of mass is (--com, or com in Python). Of its mass m and centre "
+        f"c the torque tells {what} [kg m, with two standard deviations]: {told}"
+    )
+
+
+def _vector(values: Floats) -> str:
+    return "(" + ", ".join(f"{v:.4g}" for v in values.round(4) + 0.0) + ")"
+
+
+def lines(found: Payload) -> list[str]:
+    """Return mass, centre of mass and moments with two standard deviations, and a verdict."""
+    width = max(map(len, found.joints))
+    text = [
+        f"On {found.link}, with two standard deviations:",
+        f"  mass            {found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg",
+        f"  centre of mass  {_centre(found)}",
+        f"  inertia         {_moments(found)} kg m² (xx yy zz about it)",
+        f"  explains {int(100 * found.explained)} % of the torque that the arm leaves (squares), "
+        "RMS without and with it [N m or N]:",
+        *(
+            f"    {joint:{width}} {before:8.3f} {after:8.3f}"
+            for joint, before, after in zip(found.joints, found.before, found.after, strict=True)
+        ),
+    ]
+    if found.free_mass < -CERTAIN * found.free_deviation:
+        text.append(
+            f"The arm carries less than its model has: {found.free_mass:.3f} kg. Is something in "
+            "the URDF not mounted?"
+        )
+    elif not found.significant:
+        text.append(
+            "The data show no load beyond what noise and errors of the arm's own model may cause: "
+            f"{found.free_mass:.3f} ± {2 * found.free_deviation:.3f} kg by them alone; a longer "
+            "motion tells more."
+        )
+    return text
+
+
+def snippet(found: Payload) -> str:
+    """Return the controller's parameters, as YAML."""
+    inertia = found.inertia[UPPER]
+    payload = {
+        "name": "",  # these numbers, whichever of payload.names was carried before
+        "link": found.link,
+        "mass": rounded(found.mass),
+        "com": [rounded(x) for x in found.com],
+        "inertia": [rounded(x) for x in inertia],
+    }
+    return parameter_text((), {"/**": {"payload": payload}})
+
+
+def in_short(found: Payload) -> str:
+    """Return what was found on one line."""
+    if not found.significant:
+        return lines(found)[-1]
+    mass = f"{found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg"
+    return f"{mass} on {found.link}, centre of mass at {_centre(found)} (two standard deviations)"
+
+
+def commented(found: Payload) -> str:
+    """Return the words as YAML comments, followed by the parameters if there is a load."""
+    words = "".join(f"# {line}\n" for line in lines(found))
+    return words + snippet(found) if found.significant else words
+
+
+def as_dict(found: Payload, joints: list[str]) -> dict[str, Any]:
+    """Return numbers in SI units; inertia is xx xy xz yy yz zz about the centre of mass."""
+    deviations = {
+        "mass": found.mass_deviation,
+        "com": found.com_deviation.tolist(),
+        "inertia": found.inertia_deviation[UPPER].tolist(),
+    }
+    return {
+        "link": found.link,
+        "mass": found.mass,
+        "com": found.com.tolist(),
+        "inertia": found.inertia[UPPER].tolist(),
+        "standard_deviation": deviations,
+        "significant": bool(found.significant),
+        "least_squares": {"mass": found.free_mass, "standard_deviation": found.free_deviation},
+        "explained": found.explained,
+        "joints": joints,
+        "rms_before": found.before.tolist(),
+        "rms": found.after.tolist(),
+    }
+
+
+def moment_as_dict(link: str, moment: FirstMoment) -> dict[str, Any]:
+    """Return what is known of a load whose mass is not, in SI units."""
+    return {
+        "link": link,
+        "mass": None,
+        "first_moment": {
+            "about": moment.about,
+            "directions": moment.directions,
+            "values": moment.values,
+            "standard_deviation": moment.deviations,
+        },
+    }
+
+
+def _centre(found: Payload) -> str:
+    if not found.com_deviation.any():
+        return f"{', '.join(f'{x:.4g}' for x in 1e3 * found.com)} mm, as given"
+    return f"{_three(1e3 * found.com, 2e3 * found.com_deviation, '.0f')} mm"
+
+
+def _three(values: np.ndarray, deviations: np.ndarray, form: str) -> str:
+    return ", ".join(f"{v:{form}} ± {d:{form}}" for v, d in zip(values, deviations, strict=True))
+
+
+def _moments(found: Payload) -> str:
+    moments, deviations = np.diag(found.inertia), 2 * np.diag(found.inertia_deviation)
+    return _three(moments, deviations, ".2g")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.filtering import LEAST_PERIODS, SmoothMotion, clean
-from featherstone_ros.identification.friction import AT_REST
 from featherstone_ros.identification.recording import Recording, is_constant, pause
+from featherstone_ros.identification.regression import AT_REST
 from featherstone_ros.model import Model
 
 ADVICE = "record what `featherstone-ros excite` plans: every joint, both directions, half a minute"

@@ -11,7 +11,7 @@ from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.arguments import HUGE
 from featherstone_ros.model.joint_selection import JointSelection
-from featherstone_ros.model.pseudo_inertia import (
+from featherstone_ros.model.primitives import (
     UPPER,
     in_frame,
     inertia_matrix,

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.friction import smooth_sign
+from featherstone_ros.model.drives import smooth_sign
 from featherstone_ros.parameter import joint_parameters_of, of_each_joint
 
 COMMANDS = TORQUE, CURRENT, DUTY, POSITION = ("torque", "current", "duty", "position")

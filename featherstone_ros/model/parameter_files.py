@@ -21,8 +21,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.bounded_yaml import YamlError, read_yaml
 from featherstone_ros.model.drive_units import WITHOUT_FRICTION, WITHOUT_GRAVITY, DriveUnits
-from featherstone_ros.model.file_kind import PARAMETERS, mistaken
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import PARAMETERS, mistaken, share_directory
 from featherstone_ros.text import plain
 
 TWIN, CONTROLLER = NODES = ("digital_twin", "feedforward_controller")

@@ -31,7 +31,7 @@ from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.control.unusable_messages import unusable_state
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.model.locked_joints import NAME
+from featherstone_ros.model.joint_selection import NAME
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.locked_report import unknown_joints
 from featherstone_ros.nodes.loop_mode import LoopMode, RecentText

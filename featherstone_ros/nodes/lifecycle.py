@@ -25,9 +25,9 @@ from std_msgs.msg import String
 from featherstone_ros.control.drive_parameters import assumption, described
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
-from featherstone_ros.model.description_parameter import description_text
-from featherstone_ros.model.locked_joints import locked_positions
+from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.model.parameter_files import misspelt
+from featherstone_ros.model.robots import description_text
 from featherstone_ros.nodes.callback_groups import SeldomGroup
 from featherstone_ros.nodes.diagnostics_publisher import (
     ERROR,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.locked_joints import NAME, relevant_joints, standing
+from featherstone_ros.model.joint_selection import NAME, relevant_joints, standing
 from featherstone_ros.nodes.lifecycle import ModelNode
 
 SHOWN = 10  # joints in a line

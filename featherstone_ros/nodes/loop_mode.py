@@ -20,7 +20,7 @@ from featherstone_ros._loop import (
     TOO_LARGE_RECORD,
     UNTIMED_RECORD,
 )
-from featherstone_ros.model.locked_joints import absurd_text
+from featherstone_ros.model.joint_selection import absurd_text
 from featherstone_ros.nodes import realtime_loop
 from featherstone_ros.nodes.callback_groups import DetachedGroup
 from featherstone_ros.nodes.diagnostics_publisher import ERROR, OK, WARN, Report

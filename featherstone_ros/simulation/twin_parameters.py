@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.locked_joints import locked_positions
+from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.parameter import (
     Parameter,
     Value,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.motion import Motion
-from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.friction import presliding
+from featherstone_ros.model.drives import Drives, presliding
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ import pytest
 from studies import few_or_all, study
 
 import featherstone_ros as fr
-from featherstone_ros.identification.couplings import couplings
-from featherstone_ros.identification.faults import find_faults
+from featherstone_ros.identification.faults import couplings, find_faults
 from featherstone_ros.identification.identification import Options, recorded
 from featherstone_ros.identification.inference import Hypothesis, Inference, Solver
 from featherstone_ros.identification.model_order import Fitting
