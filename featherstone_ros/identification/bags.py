@@ -115,10 +115,7 @@ def _row(message: Any, field: str, n: int, topic: str) -> Floats:
 def _messages(
     path: str | Path, kind: str, topic: str | None, progress: Progress | None, notes: list[str]
 ) -> Iterator[tuple[str, int, Any]]:
-    """Yield topic, time of reception [ns] and content of all messages of a type, at least one.
-
-    What was amiss is added to the notes.
-    """
+    """Yield topic, time of reception [ns] and content of all messages of a type, at least one."""
     files = storage(path)  # before the library: a wrong path is the more likely mistake
     needed("rosbags.rosbag2")
     from rosbags.typesys import Stores, get_typestore

@@ -324,10 +324,7 @@ def _always(found: Posterior, given: Sequence[float] | Floats) -> str:
 
 
 def _untold(inference: Inference, found: Posterior) -> list[str]:
-    """Name the efforts' sizes, encoders' zeros and load that this motion does not tell.
-
-    A size is told if it cannot be another unit's, a zero if all that it may be is small.
-    """
+    """Name the efforts' sizes, encoders' zeros and load that this motion does not tell."""
     hypothesis, names = found.hypothesis, inference.model.joint_names
     width = _scatter(inference, found)
     scaled = {k for group in hypothesis.gains for k in group}
@@ -409,10 +406,7 @@ def _gains(names: Sequence[str], found: Posterior, width: float) -> list[str]:
 
 
 def _scatter(inference: Inference, found: Posterior) -> tuple[float, float]:
-    """Return how many deviations gains and offsets of joints that are right seem to be off.
-
-    The model is wrong by as much; without anything named, no joint is asked.
-    """
+    """Return how many deviations gains and offsets of joints that are right seem to be off."""
     hypothesis = found.hypothesis
     gains = {k for group in hypothesis.gains for k in group}
     others = [k for k in range(len(inference.judged)) if k not in gains] if gains else []

@@ -60,36 +60,22 @@ STEP = 1e-6  # of deviations, for derivatives
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A load on a link, and how well it is known.
+    """A load on a link, and how well it is known."""
 
-    Attributes:
-        link: Which link.
-        joints: (n,) names of the joints that were judged.
-        mass: [kg].
-        com: (3,) in the link's frame [m]; as given, if its deviation is 0.
-        inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
-        mass_deviation: Standard deviation of ``mass``, given the prior, by noise and by the errors
-            of the arm's links [kg].
-        com_deviation: (3,) likewise [m].
-        inertia_deviation: (3, 3) likewise [kg m^2].
-        free_mass: Mass by least squares alone, which may be negative [kg].
-        free_deviation: Its standard deviation [kg].
-        before: (n,) RMS of the torque left unexplained without it [N m or N].
-        after: (n,) the same with it.
-    """
-
-    link: str
-    joints: tuple[str, ...]
-    mass: float
-    com: Floats
-    inertia: Floats
+    link: str  # which link
+    joints: tuple[str, ...]  # (n,) names of the joints that were judged
+    mass: float  # [kg]
+    com: Floats  # (3,) in the link's frame [m]; as given, if its deviation is 0
+    inertia: Floats  # (3, 3) about the centre of mass, in the link's axes [kg m^2]
+    # standard deviation of ``mass``, given the prior, by noise and by the errors of the arm's
+    # links [kg]
     mass_deviation: float
-    com_deviation: Floats
-    inertia_deviation: Floats
-    free_mass: float
-    free_deviation: float
-    before: Floats
-    after: Floats
+    com_deviation: Floats  # (3,) likewise [m]
+    inertia_deviation: Floats  # (3, 3) likewise [kg m^2]
+    free_mass: float  # mass by least squares alone, which may be negative [kg]
+    free_deviation: float  # its standard deviation [kg]
+    before: Floats  # (n,) RMS of the torque left unexplained without it [N m or N]
+    after: Floats  # (n,) the same with it
 
     @property
     def explained(self) -> float:
@@ -207,11 +193,7 @@ def find_payload(
 
 
 def _changes(facts: Equations, law: Law, count: int) -> Floats:
-    """Return the torque (N, n, m) of drives that changed between two drives of one motion.
-
-    Friction and offset change as an arm warms up, a rotor does not. Each of width 1 is as large as
-    the load's torque of its joint.
-    """
+    """Return the torque (N, n, m) of drives that changed between two drives of one motion."""
     changing = [k for k, term in enumerate(law.terms) if term != "armature"]
     own = [SIZE + k * count + j for k in changing for j in range(count)]
     columns = facts.A[:, :, own]
@@ -227,11 +209,7 @@ def forgotten_load(
     judged: Sequence[int],
     fit_drives: bool,
 ) -> Payload | None:
-    """Return the load on the last link that explains most of the remaining torque, if there is one.
-
-    A gripper or tool missing from the URDF is the most common error. Arguments as for
-    ``find_payload``.
-    """
+    """Return the load on the last link that explains most of the remaining torque, if there is."""
     link = arm.model.tree.body_names[int(arm.model.tree.joint_body.max()) + 1]
     try:
         found = find_payload(arm, recordings, link, cut_off, judged, fit_drives)
@@ -301,10 +279,7 @@ def _solve(
 
 
 def _without_arm(R: Floats, y: Floats, p: int, width: float) -> tuple[Floats, Floats]:
-    """Return R (r, p) and y (r,) with the arm's errors integrated out.
-
-    ``R``: of ``Equations.reduced``, of p unknowns and the arm's errors.
-    """
+    """Return R (r, p) and y (r,) with the arm's errors integrated out."""
     m = R.shape[1] - p
     first = np.column_stack([width * R[:, p:], R[:, :p], y])
     prior = np.eye(m, first.shape[1])
@@ -313,10 +288,7 @@ def _without_arm(R: Floats, y: Floats, p: int, width: float) -> tuple[Floats, Fl
 
 
 def _unknowns(p: int, com: Floats | None) -> Floats:
-    """Return (p, r) parameters and drives by r unknowns of least squares.
-
-    If the centre of mass is given, these are the mass, the inertia about it, and the drives.
-    """
+    """Return (p, r) parameters and drives by r unknowns of least squares."""
     if com is None:
         return np.eye(p)
     point = np.concatenate([[1.0], com, (com @ com * np.eye(3) - np.outer(com, com))[UPPER]])
@@ -354,13 +326,7 @@ def _inverse(information: Floats) -> Floats:
 
 
 def _of_hardly_any_load(values: Floats, covariance: Floats) -> Floats:
-    """Return the deviations (10,) of ``values``, as ``_mass_com_inertia``, if none may be there.
-
-    Theta moves a load near the least mass little: mass and first moment count as they are.
-
-    ``values`` (10,) of the fit. ``covariance`` (4, 4) of mass and first moment by least squares
-    alone.
-    """
+    """Return the deviations (10,) of ``values``, as ``_mass_com_inertia``, if none may be there."""
     mass = float(np.sqrt(covariance[0, 0]))
     moved = np.column_stack([-values[1:4], np.eye(3)]) / values[0]
     variance = np.einsum("ij,jk,ik->i", moved, covariance, moved)
@@ -375,10 +341,7 @@ def _moment_of_ball(mass: float) -> float:
 
 
 def _ball(free: Floats, com: Floats | None) -> Floats:
-    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and centre of mass.
-
-    The centre may be given instead.
-    """
+    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and centre of mass."""
     mass = max(free[0], MIN_BALL)
     centre = free[1:4] / mass if com is None else com
     if com is None:
@@ -398,10 +361,7 @@ def _mass_com_inertia(parameters: Floats) -> Floats:
 
 
 def _variances(R: Floats, ball: Deformable, armature: Floats, spread: Floats, fit: Fit) -> Floats:
-    """Return the variances (10,) of ``_mass_com_inertia``, by linear propagation.
-
-    Arguments as of ``fit.covariance_factor``.
-    """
+    """Return the variances (10,) of ``_mass_com_inertia``, by linear propagation."""
     found = ball.deformed(fit.theta)
     errors = STEP * covariance_factor(R, ball, armature, spread, fit)[:SIZE].T
     more, less = (_mass_com_inertia(found + sign * errors) for sign in (1.0, -1.0))

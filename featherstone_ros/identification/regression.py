@@ -66,10 +66,7 @@ class Equations:
         return Equations(self.A[part], self.tau[part])
 
     def reduced(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Return R (at most p + 1, p) and y: |R x - y| = |weight (A x - tau)| for every x.
-
-        ``weight`` (n,) of each joint.
-        """
+        """Return R (at most p + 1, p) and y: |R x - y| = |weight (A x - tau)| for every x."""
         p = self.A.shape[2]
         rows = (self.A * weight[:, None]).reshape(-1, p)
         both = np.column_stack([rows, (self.tau * weight).ravel()])
@@ -85,23 +82,14 @@ def stacked(parts: Sequence[Equations]) -> Equations:
 
 
 def fitted_cut_off(cut_off: float, period: float) -> float:
-    """Return the filter's frequency for the fit [Hz]: at high sampling rates, above the scores'.
-
-    Reversals of a joint are fast, and separate friction from inertia.
-
-    ``cut_off``: that of the scores [Hz]. ``period``: of the samples [s].
-    """
+    """Return the filter's frequency for the fit [Hz]: at high sampling rates, above the scores'."""
     return float(np.clip(1 / (RATE * period), cut_off, FASTEST * cut_off))
 
 
 def prepared(
     stretches: Sequence[Recording], cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
 ) -> list[Prepared]:
-    """Return the motion of stretches, smooth enough for equations that are filtered.
-
-    ``cut_off``: of the filter that follows [Hz]. ``displacement``: over which Coulomb friction
-    turns round [rad or m].
-    """
+    """Return the motion of stretches, smooth enough for equations that are filtered."""
     motions = []
     for samples in long_enough(stretches, cut_off):
         wide = max(cut_off, min(WIDER * cut_off, 0.2 / samples.period))
@@ -117,11 +105,7 @@ def filtered(
     cut_off: float,
     torque: Callable[[SmoothMotion], Floats] = lambda motion: motion.effort,
 ) -> Equations:
-    """Return the equations of motions.
-
-    ``columns``: returns A (N, n, p) of a motion. ``cut_off``: of the filter [Hz]. ``torque``:
-    returns the torque to explain (N, n) [N m or N].
-    """
+    """Return the equations of motions."""
     return stacked([_of_one(*motion, columns, torque, cut_off) for motion in motions])
 
 
@@ -195,12 +179,7 @@ class Law:
     displacement: float = PRESLIDING_DISPLACEMENT
 
     def columns(self, motion: SmoothMotion, links: Floats | float = 0.0) -> list[Floats]:
-        """Return the factors (N, n) of each joint's ``DRIVE_TERMS``.
-
-        Args:
-            motion: Filtered.
-            links: (N, n) torque of the links [N m or N].
-        """
+        """Return the factors (N, n) of each joint's ``DRIVE_TERMS``."""
         columns = {
             "armature": motion.acceleration,
             "viscous": viscous_speed(motion.velocity, self.thinning),
@@ -213,10 +192,7 @@ class Law:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """Names of the terms in which torque is linear; all but the last are not negative.
-
-        A term that is named and that the law lacks has a column of zeros.
-        """
+        """Names of the terms in which torque is linear; all but the last are not negative."""
         return drive_terms(6 if np.any(self.sprung) else 5 if self.loaded else 4)
 
 
@@ -246,11 +222,7 @@ class FittedDrives:
 def explained(
     drives: Drives, motion: SmoothMotion, measured: Floats, links: Floats | float = 0.0
 ) -> Floats:
-    """Return the torque (N, n) nearest to a measured one; a joint that sticks has an interval.
-
-    ``measured`` (N, n) what the links leave, filtered [N m or N]. ``links`` (N, n) torque of the
-    links [N m or N].
-    """
+    """Return the torque (N, n) nearest to a measured one; a joint that sticks has an interval."""
     bounds = [drives.own_torque(*motion.state, z, links) for z in (motion.low, motion.high)]
     return np.clip(measured, *np.sort(bounds, axis=0))
 

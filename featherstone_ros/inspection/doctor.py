@@ -105,11 +105,7 @@ def examine(
     locked: Mapping[str, float] | None = None,
     base: str = "fixed",
 ) -> Inspection:
-    """Inspect a URDF; every fault is a finding, not an exception.
-
-    ``folder``: the file's, to find meshes; None if the text came without a file. ``joints``,
-    ``locked`` and ``base`` as for ``Model.from_urdf``.
-    """
+    """Inspect a URDF; every fault is a finding, not an exception."""
     try:
         root = urdf.read_xml(text)
         robot = urdf.read_robot(root)

@@ -78,10 +78,7 @@ class Shape:
 
 
 def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
-    """Measure all links of a URDF.
-
-    ``folder``: the file's folder, to find meshes; None if the text came without a file.
-    """
+    """Measure all links of a URDF."""
     cache: MeshCache = {}
     return {
         link.get("name", ""): _shape(link, folder, cache) for link in urdf.children(root, "link")
@@ -252,10 +249,7 @@ def _instances(
     depth: int,
     visits: Iterator[int],
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield the geometries at and below a node, each with its pose.
-
-    ``visits`` counts nodes: instances of instances can make their number exponential.
-    """
+    """Yield the geometries at and below a node, each with its pose."""
     if depth > 50:
         raise ValueError("nodes are nested more than 50 deep")
     if next(visits) > MAX_NODES:

@@ -45,11 +45,7 @@ RELEASE_TIME = release_time  # [s] likewise, at rest
 
 
 def viscous_speed(velocity: Floats, thinning: Floats | float) -> Floats:
-    """Return the factor of viscous friction: the velocity, less where shear thins the lubricant.
-
-    ``velocity`` (..., n) [rad/s or m/s]. ``thinning`` (n,) reciprocal of the speed at which half of
-    it is left [s/rad or s/m].
-    """
+    """Return the factor of viscous friction: the velocity, less where shear thins the lubricant."""
     return velocity / (1.0 + thinning * np.abs(velocity))
 
 
@@ -64,12 +60,7 @@ def presliding(
     start: Floats | float = 0.0,
     time: Floats | None = None,
 ) -> Floats:
-    """Return the presliding states along a motion, (N, n) from -1 to 1.
-
-    ``position`` (N, n) [rad or m]. ``displacement``: over which the states change [rad or m].
-    ``start`` (n,) the first states; the signs of the velocities where the motion goes on already.
-    ``time`` (N,) [s]; given, joints at rest are released, as the controller does.
-    """
+    """Return the presliding states along a motion, (N, n) from -1 to 1."""
     first = np.broadcast_to(np.asarray(start, float), np.shape(position)[1:])
     at = None if time is None else np.asarray(time, float)
     return presliding_states(np.asarray(position, float), displacement, first, at)
@@ -188,11 +179,7 @@ class Drives:
         qdd: Floats,
         sliding: Floats | float | None = None,
     ) -> Floats:
-        """Return the torque that a motion needs [N m] or [N], in the shape of the arguments.
-
-        ``q`` (n,) or (N, n) positions [rad or m]. ``sliding``: presliding states
-        (``friction.presliding``); None: of a steady motion.
-        """
+        """Return the torque that a motion needs [N m] or [N], in the shape of the arguments."""
         rigid = dynamics.rnea(q, qd, qdd)
         return rigid + self.own_torque(q, qd, qdd, sliding, rigid)
 
@@ -204,10 +191,7 @@ class Drives:
         sliding: Floats | float | None = None,
         link_torque: Floats | float = 0.0,
     ) -> Floats:
-        """Return the torque that a motion needs besides that of the links [N m] or [N].
-
-        Arguments as of ``torque`` and ``friction_torque``.
-        """
+        """Return the torque that a motion needs besides that of the links [N m] or [N]."""
         friction = self.friction_torque(qd, sliding, link_torque)
         return self.rotor_torque(qdd) + friction + self.standing_torque(q)
 
@@ -222,11 +206,7 @@ class Drives:
     def friction_torque(
         self, qd: Floats, sliding: Floats | float | None = None, link_torque: Floats | float = 0.0
     ) -> Floats:
-        """Return the torque of friction [N m] or [N].
-
-        ``qd`` (n,) or (N, n) velocities [rad/s or m/s]. ``link_torque``: torque of the links, with
-        which dry friction may grow.
-        """
+        """Return the torque of friction [N m] or [N]."""
         states = smooth_sign(qd) if sliding is None else sliding
         dry = self.coulomb + self.load * np.abs(link_torque)
         return self.viscous * viscous_speed(qd, self.thinning) + dry * states

@@ -99,10 +99,7 @@ def choose(
 
 
 def locked_joints(robot: RobotDescription, locked: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the locked joints that have a position of their own, in document order.
-
-    They follow no other joint, and do not float.
-    """
+    """Return those of the locked joints that have a position of their own, in document order."""
     followers, names = resolve_mimics(robot), frozenset(locked)
     return tuple(
         joint.name
@@ -212,11 +209,7 @@ def relevant_joints(model: Model) -> list[str]:
 
 
 def standing(model: Model, at: Floats, heard: Floats, joints: Iterable[str]) -> dict[str, str]:
-    """Return where some locked joints are taken to stand, and who says so.
-
-    ``at`` (m,) where they are taken to stand [rad or m]. ``heard`` (m,) where joint states have
-    them, NaN where they say nothing.
-    """
+    """Return where some locked joints are taken to stand, and who says so."""
     index = {joint: k for k, joint in enumerate(model.locked_joints)}
     return {
         joint: f"{at[k]:.4g}, as "

@@ -196,15 +196,7 @@ def robot_parameters(robot: str) -> Path | None:
 
 
 def read_file(path: str | PathLike[str]) -> str | bytes:
-    """Return the content of a ``.urdf`` file, or the URDF that a ``.xacro`` file expands to.
-
-    Args:
-        path: The file; its arguments, if it is a ``RobotFile``, are the xacro's.
-
-    Raises:
-        ModelError: It is another kind of file; or xacro is needed and missing, or fails.
-        OSError: The file cannot be read.
-    """
+    """Return the content of a ``.urdf`` file, or the URDF that a ``.xacro`` file expands to."""
     file = path if isinstance(path, RobotFile) else RobotFile(path)
     content = file.read_bytes()  # xacro files too: xacro's own error would not be an OSError
     if wrong := mistaken(file, DESCRIPTION):

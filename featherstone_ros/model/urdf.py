@@ -206,10 +206,7 @@ def _refuse_leaders_of_several_degrees(robot: RobotDescription) -> None:
 
 
 def read_origin(element: Element, where: str) -> tuple[Floats, Floats]:
-    """Read <origin> of an element: rotation (3, 3) and translation (3,) [m].
-
-    A quaternion of any length is taken, as by urdfdom.
-    """
+    """Read <origin> of an element: rotation (3, 3) and translation (3,) [m]."""
     origin, where = _child(element, "origin"), f"{where}<origin>"
     xyz = np.array(numbers(origin, "xyz", 3, where, (0.0, 0.0, 0.0)))
     if origin is None or origin.get("quat_xyzw") is None:
