@@ -186,7 +186,7 @@ def _drive(motion: SmoothMotion, carried: Floats, *more: Floats) -> Floats:
 def _found(
     model: Model, motion: SmoothMotion, Y: Floats, drive: Floats, relative: float = 0.0
 ) -> EffortGains:
-    """Return the gains where the torque is Y (N, n, p) times parameters, of which the first is 1."""
+    """Return gains where the torque is Y (N, n, p) times parameters, the first of which is 1."""
     measured = [k for k, effort in enumerate(motion.effort.T) if not is_constant(effort)]
     if not measured:
         raise IdentificationError("no effort changes: it tells of no torque")
