@@ -31,7 +31,7 @@ from featherstone_ros.identification.base_parameters import (
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.explanation import CERTAIN, MIN_LOAD
 from featherstone_ros.identification.filtering import SmoothMotion, clean
-from featherstone_ros.identification.fit import Fit, covariance_factor, evidence, noise, solve
+from featherstone_ros.identification.fit import covariance_factor, evidence, noise, solve
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
     Equations,
@@ -56,6 +56,9 @@ MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 DRIVE_TERMS = len(Law().terms)
 MIN_TRUST = 0.1  # of a joint's samples, RMS
 STEP = 1e-6  # of deviations, for derivatives
+LEVER = 0.1  # [m] scales the first moment to the mass
+UNKNOWN = 100.0  # [kg] prior deviation of the mass, and of the first moment / LEVER
+SEPARATE = 0.01  # relative singular value of mass and first moment that are told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,24 +89,6 @@ class Payload:
     def significant(self) -> bool:
         """Whether the data show that there is a load at all."""
         return self.free_mass > CERTAIN * self.free_deviation
-
-
-@dataclass(frozen=True, eq=False)
-class ArmErrors:
-    """Torque that errors of the arm may cause."""
-
-    columns: Floats  # (N, n, m) of independent errors, whose deviation is the width
-    widths: Floats  # (k,) candidates
-    probability: Floats  # (k,) of each
-
-    @property
-    def width(self) -> float:
-        """Root mean square of the widths."""
-        return float(np.sqrt(self.probability @ self.widths**2))
-
-    def mean(self, values: Sequence[Floats]) -> Floats:
-        """Return the mean of values, one for each width."""
-        return np.tensordot(self.probability, np.array(values), axes=1)
 
 
 def find_payload(
@@ -165,31 +150,28 @@ def find_payload(
         stretches = [stretch for r in recordings for stretch in clean(r).stretches]
         motions = prepared(stretches, cut_off, arm.drives.presliding_displacement)
         facts = filtered(motions, columns, cut_off, torque)
-        own = [SIZE + k * model.n + j for k in range(len(law.terms)) for j in joints]
-        of_arm = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
+        own = [SIZE + k * model.n + j for k in range(DRIVE_TERMS) for j in joints]
+        by_arm = facts.A[:, joints, SIZE + DRIVE_TERMS * model.n :]
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
-        if np.linalg.norm(facts.A[:, :, :SIZE]) < 1e-9:
+        bare = Equations(facts.A[:, :, :SIZE], facts.tau)  # without drives
+        if np.linalg.norm(bare.A) < 1e-9:
             raise IdentificationError(f"no joint that was recorded carries a load on {link}")
         widths, probability = np.ones((2, 1))
         if subtracted:
             by_arm = _changes(facts, law, len(joints))
-            widths, probability = probable_widths(
-                Equations(facts.A[:, :, :SIZE], facts.tau), by_arm
-            )
+            widths, probability = probable_widths(bare, by_arm)
         elif arm.errors is None:
-            widths, probability = probable_widths(facts, of_arm)
-            by_arm = of_arm
+            widths, probability = probable_widths(facts, by_arm)
         else:
             b, terms = SIZE * len(bodies.names), len(arm.errors.law.terms)
             drives = [b + k * model.n + j for k in range(terms) for j in arm.errors.joints]
-            by_arm = of_arm[:, :, [*range(b), *drives]] @ arm.errors.factor
+            by_arm = by_arm[:, :, [*range(b), *drives]] @ arm.errors.factor
         # Of a joint at rest little is trusted: its noise is that of as many samples as are.
         offsets = facts.A[:, range(len(joints)), -len(joints) + np.arange(len(joints))]
         trust = np.sqrt((offsets**2).mean(axis=0))
-        if not fit_drives:
-            facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)
-        return _solve(link, names, facts, ArmErrors(by_arm, widths, probability), trust, centre)
+        errors = by_arm, widths, probability
+        return _solve(link, names, facts if fit_drives else bare, errors, trust, centre)
 
 
 def _changes(facts: Equations, law: Law, count: int) -> Floats:
@@ -223,21 +205,27 @@ def _solve(
     link: str,
     joints: tuple[str, ...],
     facts: Equations,
-    errors: ArmErrors,
+    errors: tuple[Floats, Floats, Floats],
     trust: Floats,
     com: Floats | None,
 ) -> Payload:
-    both = facts.beside(Equations(errors.columns, facts.tau))
+    """Return the load.
+
+    ``errors``: torque (N, n, m) of independent errors of the arm, whose deviation is one of k
+    widths, and the probability of each width.
+    """
+    by_arm, widths, probability = errors
+    both = facts.beside(Equations(by_arm, facts.tau))
     sigma = noise(both) / np.maximum(trust, MIN_TRUST)
     p = facts.A.shape[2]
     reduced = both.reduced(1 / sigma)
-    R, y = _without_arm(*reduced, p, errors.width)
+    R, y = _without_arm(*reduced, p, float(np.sqrt(probability @ widths**2)))
     unknowns = _unknowns(p, com)
     free, deviation = least_squares(R @ unknowns, y)
     _require_mass(link, R, y, com, free[0], deviation[0])
     free = unknowns @ free
     ball = Deformable(upper_cholesky(_ball(free, com)[None]))
-    spreads = [_pinned(s, com) for s in SPREADS]
+    spreads = SPREADS if com is None else [np.append(s[:7], [PINNED] * 3) for s in SPREADS]
     armature = np.ones((p - SIZE) // DRIVE_TERMS)
     fits = [solve(R, y, ball, armature, s) for s in spreads]
     logs = [evidence(R, y, ball, armature, *both) for both in zip(spreads, fits, strict=True)]
@@ -250,14 +238,20 @@ def _solve(
     drives = facts.A[:, :, SIZE:]
     rows = (drives / sigma[:, None]).reshape(facts.tau.size, -1)
     bare = facts.tau - drives @ np.linalg.lstsq(rows, (facts.tau / sigma).ravel(), rcond=None)[0]
-    by_width = [_without_arm(*reduced, p, width)[0] for width in errors.widths]
-    covariance = errors.mean([_covariance(R, unknowns) for R in by_width])
+    covariance, variances = np.zeros((4, 4)), np.zeros((len(spreads), SIZE))  # over all widths
+    for width, share in zip(widths, probability, strict=True):
+        rows, _ = _without_arm(*reduced, p, width)
+        A = rows @ unknowns
+        covariance += share * (
+            unknowns[:4] @ np.linalg.pinv(A.T @ A, hermitian=True) @ unknowns[:4].T
+        )
+        for k, one in enumerate(fits):
+            factor = covariance_factor(rows, ball, armature, spreads[k], one)
+            steps = STEP * factor[:SIZE].T
+            more, less = (_mass_com_inertia(ball.deformed(one.theta) + s) for s in (steps, -steps))
+            variances[k] += share * (((more - less) / (2 * STEP)) ** 2).sum(axis=0)
     free_deviation = float(np.sqrt(covariance[0, 0]))
-    within = [
-        errors.mean([_variances(R, ball, armature, s, one) for R in by_width])
-        for s, one in zip(spreads, fits, strict=True)
-    ]
-    spread = np.sqrt(weights @ (np.array(within) + (each - values) ** 2))
+    spread = np.sqrt(weights @ (variances + (each - values) ** 2))
     if free[0] < CERTAIN * free_deviation:
         spread = np.maximum(spread, _of_hardly_any_load(values, covariance))
     if com is not None:
@@ -310,34 +304,15 @@ def _require_mass(
         )
 
 
-def _pinned(spread: Floats, com: Floats | None) -> Floats:
-    """Return the spread (10,) of theta, without that of the place if it is given."""
-    return spread if com is None else np.append(spread[:7], [PINNED] * 3)
-
-
-def _covariance(R: Floats, unknowns: Floats) -> Floats:
-    """Return the covariance (4, 4) of mass and first moment by least squares."""
-    A = R @ unknowns
-    return np.asarray(unknowns[:4] @ _inverse(A.T @ A) @ unknowns[:4].T, float)
-
-
-def _inverse(information: Floats) -> Floats:
-    return np.asarray(np.linalg.pinv(information, hermitian=True), float)
-
-
 def _of_hardly_any_load(values: Floats, covariance: Floats) -> Floats:
     """Return the deviations (10,) of ``values``, as ``_mass_com_inertia``, if none may be there."""
     mass = float(np.sqrt(covariance[0, 0]))
     moved = np.column_stack([-values[1:4], np.eye(3)]) / values[0]
     variance = np.einsum("ij,jk,ik->i", moved, covariance, moved)
     of_com = np.sqrt(np.where(variance > 0.0, variance, np.inf))  # lost in rounding: not known
-    inertia = np.full(6, _moment_of_ball(values[0] + mass) * mass)
+    of_ball = 0.4 * (3 * (values[0] + mass) / (4 * np.pi * DENSITY)) ** (2 / 3)  # [m^2] per mass
+    inertia = np.full(6, of_ball * mass)
     return np.concatenate([[mass], 1.0 / np.hypot(1.0 / of_com, 1.0 / NEAR), inertia])
-
-
-def _moment_of_ball(mass: float) -> float:
-    """Return its moment of inertia per mass [m^2]."""
-    return 0.4 * (3 * mass / (4 * np.pi * DENSITY)) ** (2 / 3)
 
 
 def _ball(free: Floats, com: Floats | None) -> Floats:
@@ -360,19 +335,6 @@ def _mass_com_inertia(parameters: Floats) -> Floats:
     return np.concatenate([mass, com, inertia], axis=-1)
 
 
-def _variances(R: Floats, ball: Deformable, armature: Floats, spread: Floats, fit: Fit) -> Floats:
-    """Return the variances (10,) of ``_mass_com_inertia``, by linear propagation."""
-    found = ball.deformed(fit.theta)
-    errors = STEP * covariance_factor(R, ball, armature, spread, fit)[:SIZE].T
-    more, less = (_mass_com_inertia(found + sign * errors) for sign in (1.0, -1.0))
-    return np.asarray((((more - less) / (2 * STEP)) ** 2).sum(axis=0))
-
-
-LEVER = 0.1  # [m] scales the first moment to the mass
-UNKNOWN = 100.0  # [kg] prior deviation of the mass, and of the first moment / LEVER
-SEPARATE = 0.01  # relative singular value of mass and first moment that are told apart
-
-
 @dataclass(frozen=True, eq=False)
 class FirstMoment:
     """What is known of m (c - p), the first moment of a mass m at c about p, in link axes."""
@@ -393,12 +355,7 @@ class FirstMoment:
 
 
 class UnseparatedError(IdentificationError):
-    """The torque does not tell mass and centre of mass of a load apart.
-
-    Attributes:
-        link: That carries it.
-        moment: What it tells of them.
-    """
+    """The torque does not tell mass and centre of mass of a ``link``'s load apart, but a moment."""
 
     def __init__(self, link: str, moment: FirstMoment) -> None:
         """Say what is known of the load on ``link``, and how to know more."""
@@ -456,9 +413,13 @@ def _along_axes(space: Floats) -> Floats:
 def _in_words(moment: FirstMoment) -> str:
     if not len(moment.values):
         return "; no joint that was recorded feels how it weighs"
-    about = "" if np.allclose(moment.about, 0, atol=1e-4) else f" - {_vector(moment.about)} m"
+
+    def vector(values: Floats) -> str:
+        return "(" + ", ".join(f"{v:.4g}" for v in values.round(4) + 0.0) + ")"
+
+    about = "" if np.allclose(moment.about, 0, atol=1e-4) else f" - {vector(moment.about)} m"
     told = ", ".join(
-        f"{value:.4g} ± {2 * deviation:.2g} along {_vector(direction)}"
+        f"{value:.4g} ± {2 * deviation:.2g} along {vector(direction)}"
         for value, direction, deviation in zip(
             moment.values, moment.directions, moment.deviations, strict=True
         )
@@ -470,18 +431,15 @@ def _in_words(moment: FirstMoment) -> str:
     )
 
 
-def _vector(values: Floats) -> str:
-    return "(" + ", ".join(f"{v:.4g}" for v in values.round(4) + 0.0) + ")"
-
-
 def lines(found: Payload) -> list[str]:
     """Return mass, centre of mass and moments with two standard deviations, and a verdict."""
     width = max(map(len, found.joints))
+    moments = np.diag(found.inertia), 2 * np.diag(found.inertia_deviation)
     text = [
         f"On {found.link}, with two standard deviations:",
         f"  mass            {found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg",
         f"  centre of mass  {_centre(found)}",
-        f"  inertia         {_moments(found)} kg m² (xx yy zz about it)",
+        f"  inertia         {_three(*moments, '.2g')} kg m² (xx yy zz about it)",
         f"  explains {int(100 * found.explained)} % of the torque that the arm leaves (squares), "
         "RMS without and with it [N m or N]:",
         *(
@@ -505,13 +463,12 @@ def lines(found: Payload) -> list[str]:
 
 def snippet(found: Payload) -> str:
     """Return the controller's parameters, as YAML."""
-    inertia = found.inertia[UPPER]
     payload = {
         "name": "",  # these numbers, whichever of payload.names was carried before
         "link": found.link,
         "mass": rounded(found.mass),
         "com": [rounded(x) for x in found.com],
-        "inertia": [rounded(x) for x in inertia],
+        "inertia": [rounded(x) for x in found.inertia[UPPER]],
     }
     return parameter_text((), {"/**": {"payload": payload}})
 
@@ -532,17 +489,16 @@ def commented(found: Payload) -> str:
 
 def as_dict(found: Payload, joints: list[str]) -> dict[str, Any]:
     """Return numbers in SI units; inertia is xx xy xz yy yz zz about the centre of mass."""
-    deviations = {
-        "mass": found.mass_deviation,
-        "com": found.com_deviation.tolist(),
-        "inertia": found.inertia_deviation[UPPER].tolist(),
-    }
     return {
         "link": found.link,
         "mass": found.mass,
         "com": found.com.tolist(),
         "inertia": found.inertia[UPPER].tolist(),
-        "standard_deviation": deviations,
+        "standard_deviation": {
+            "mass": found.mass_deviation,
+            "com": found.com_deviation.tolist(),
+            "inertia": found.inertia_deviation[UPPER].tolist(),
+        },
         "significant": bool(found.significant),
         "least_squares": {"mass": found.free_mass, "standard_deviation": found.free_deviation},
         "explained": found.explained,
@@ -574,8 +530,3 @@ def _centre(found: Payload) -> str:
 
 def _three(values: np.ndarray, deviations: np.ndarray, form: str) -> str:
     return ", ".join(f"{v:{form}} ± {d:{form}}" for v, d in zip(values, deviations, strict=True))
-
-
-def _moments(found: Payload) -> str:
-    moments, deviations = np.diag(found.inertia), 2 * np.diag(found.inertia_deviation)
-    return _three(moments, deviations, ".2g")
