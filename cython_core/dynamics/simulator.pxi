@@ -112,7 +112,7 @@ cdef class Simulator(WorkspaceOwner):
         load: Scalar or (n,), from 0 to below 1: Coulomb friction per torque that the gear carries,
             beside ``friction``; None is zero. Joints in ``prescribed`` have none.
         thinning: Scalar or (n,) reciprocal of the speed at which half of the damping is left
-            [s/rad, s/m], see ``featherstone_ros.model.friction``; None is zero.
+            [s/rad, s/m], see ``featherstone_ros.model.drives``; None is zero.
 
     Raises:
         ValueError: A negative or non-finite parameter, a wrong shape or an unknown integrator, by

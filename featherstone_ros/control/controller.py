@@ -39,7 +39,7 @@ from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import DriveUnits
-from featherstone_ros.model.locked_joints import absurd_text
+from featherstone_ros.model.joint_selection import absurd_text
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.locked_joints import locked_parameters
+from featherstone_ros.model.joint_selection import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.parameter import (
     Parameter,

@@ -26,8 +26,7 @@ from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.control.trajectory import Motion, MotionState
 from featherstone_ros.model import Model
-from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.friction import presliding
+from featherstone_ros.model.drives import Drives, presliding
 
 ROUNDING = 1e-6  # share of a limit other than of the position that a plan may touch it by
 JERK_ROUNDING = 1e-3  # the same of the jerk, which is a difference of samples

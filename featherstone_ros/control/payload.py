@@ -10,8 +10,7 @@ import numpy as np
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES, misspelt
-from featherstone_ros.model.primitives import inertial
-from featherstone_ros.model.pseudo_inertia import inertia_matrix
+from featherstone_ros.model.primitives import inertia_matrix, inertial
 from featherstone_ros.model.robot_description import Inertial
 from featherstone_ros.model.rules import COARSE, moments_text
 

@@ -132,7 +132,7 @@ class PayloadService:
         return online.enough
 
     def _tell(self, found: Any) -> None:
-        from featherstone_ros.identification.payload_report import commented, in_short
+        from featherstone_ros.identification.payload import commented, in_short
 
         self._conclude(in_short(found), commented(found))
 

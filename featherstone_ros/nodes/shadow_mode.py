@@ -17,7 +17,7 @@ from featherstone_ros._shadow import RECORDS, REQUESTS, LockedPlaces, StateBuffe
 from featherstone_ros.control.payload import gravity_and_payload, model_with_payload
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.model.locked_joints import locked_positions
+from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.nodes import payload_service
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.node_diagnostics import LockedJointsReport, RecentText, Report

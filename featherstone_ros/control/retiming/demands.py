@@ -17,8 +17,7 @@ from featherstone_ros.control.retiming.path import Stretch
 from featherstone_ros.control.retiming.timing import SLOWEST, Bounds, durations
 from featherstone_ros.control.trajectory import SPEED_UP
 from featherstone_ros.model import Model
-from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.friction import presliding
+from featherstone_ros.model.drives import Drives, presliding
 
 MADE_UP = 1.3  # power of an excess by which an interval's share of the speed falls
 SHARES = (1.0 - np.cos(np.pi * np.arange(7) / 6.0)) / 2.0  # of an interval that are looked at
