@@ -8,9 +8,7 @@ import multiprocessing
 import os
 import runpy
 import shutil
-import subprocess
 import sysconfig
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from glob import glob
 from pathlib import Path
 
@@ -61,7 +59,8 @@ DIRECTIVES = {
 # memcpy costs more than copying the recursions' few numbers.
 # -g0: the debug information that CPython's own flags ask for takes a third of the time to compile.
 # -Wno-...: what a .pxd defines is inline in C, also where inlining is forbidden, and GCC overlooks
-# that arrays are filled in either branch; colcon takes a warning for an error.
+# that arrays are filled in either branch; colcon takes a warning for an error. The last two have
+# Clang take what only GCC knows.
 # Never -ffast-math: NaN must stay NaN, and the sine would be wrong (lanes.h).
 FLAGS = [
     "-fno-wrapv",
@@ -70,6 +69,8 @@ FLAGS = [
     "-g0",
     "-Wno-attributes",
     "-Wno-maybe-uninitialized",
+    "-Wno-unknown-warning-option",
+    "-Wno-ignored-optimization-argument",
 ]
 THREADS = ["-pthread"]
 # FEATHERSTONE_SANITIZE=1: memory errors and undefined behaviour end the process (.ci/sanitized.py).
@@ -154,57 +155,35 @@ class BuildCore(build_ext):
         recipe = f"{DIRECTIVES} {SOURCES} {FLAGS + THREADS} {tools}\n"
         note = Path(self.build_temp, "recipe.txt")
         self.force = self.force or not note.exists() or note.read_text() != recipe
-        self.leave_out_unknown_flags()
-        sources = list(dict.fromkeys(extension.sources[0] for extension in self.extensions))
-        self.done, self.steps = 0, len(sources) + len(self.extensions)
-        fork = multiprocessing.get_context("fork")  # a process started anew would run this file
-        with ProcessPoolExecutor(self.parallel, fork) as translators:
-            made = {
-                source: translators.submit(
-                    cythonize,
-                    Extension(f"{NAME}._{Path(source).stem}", [source]),
-                    compiler_directives=DIRECTIVES,
-                    include_path=[CORE],
-                    build_dir=self.build_temp,
-                    force=self.force,
-                    quiet=True,
-                )
-                for source in sources
-            }
-            self.wait_for(made.values())
+        self.todo = sorted(extension.name for extension in self.extensions)
+        multiprocessing.set_start_method("fork", force=True)  # others would run this file anew
+        logging.info("compiling 0 of %d", len(self.todo))
+        sources = dict.fromkeys(extension.sources[0] for extension in self.extensions)
+        made = cythonize(
+            [Extension(f"{NAME}._{Path(source).stem}", [source]) for source in sources],
+            nthreads=self.parallel,
+            compiler_directives=DIRECTIVES,
+            include_path=[CORE],
+            build_dir=self.build_temp,
+            force=self.force,
+            quiet=True,
+        )
+        c_of = dict(zip(sources, (module.sources[0] for module in made), strict=True))
         for extension in self.extensions:  # each has its own object file beside its own copy
-            (module,) = made[extension.sources[0]].result()
-            copy = Path(self.build_temp, extension.name, Path(module.sources[0]).name)
+            c = c_of[extension.sources[0]]
+            copy = Path(self.build_temp, extension.name, Path(c).name)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(module.sources[0], copy)
+            shutil.copy2(c, copy)
             extension.sources = [str(copy)]
-        with ThreadPoolExecutor(self.parallel) as compilers:
-            self.wait_for([compilers.submit(self.build_extension, e) for e in self.extensions])
+        super().build_extensions()
         note.write_text(recipe)
 
-    def wait_for(self, jobs):
-        """Tell whoever waits (.ci/environment.py) about each step that is done."""
-        for job in as_completed(jobs):
-            job.result()
-            self.done += 1
-            logging.info("compiling %d of %d", self.done, self.steps)
-
-    def leave_out_unknown_flags(self):
-        """Drop flags that only make GCC's code faster, where the compiler is another."""
-        probe = Path(self.build_temp, "probe.c")
-        probe.parent.mkdir(parents=True, exist_ok=True)
-        probe.write_text("int probe;\n")
-        unknown = [flag for flag in FLAGS if not self.knows(flag, probe)]
-        for extension in self.extensions:
-            extension.extra_compile_args = [
-                flag for flag in extension.extra_compile_args if flag not in unknown
-            ]
-
-    def knows(self, flag, probe):
-        """Whether the compiler takes a flag without a warning."""
-        command = [*self.compiler.compiler_so, "-Werror", flag, "-c", str(probe)]
-        command += ["-o", str(probe.with_suffix(".o"))]
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    def build_extension(self, extension):
+        """Tell whoever waits (.ci/environment.py) about each that is compiled."""
+        super().build_extension(extension)
+        self.todo.remove(extension.name)
+        done = len(self.extensions) - len(self.todo)
+        logging.info("compiling %d of %d", done, len(self.extensions))
 
 
 class EditableByPath(editable_wheel):

@@ -1,5 +1,5 @@
 # The drives of an arm: what they add to its links. One structure for the controller, the shadow and
-# the twin; featherstone_ros/model/friction.py has the law of friction, smooth_friction.pxd what
+# the twin; featherstone_ros/model/drives.py has the law of friction, smooth_friction.pxd what
 # follows from it where motion is given.
 
 from libc.math cimport copysign, fabs

@@ -1,4 +1,4 @@
-# Friction of a joint, the one law of featherstone_ros/model/friction.py.
+# Friction of a joint, the one law of featherstone_ros/model/drives.py.
 #
 # Its presliding state follows the desired motion in the controller; in the observer a least and a
 # greatest one follow the measured motion. A simulated joint sticks exactly,

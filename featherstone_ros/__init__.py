@@ -59,7 +59,7 @@ else:
     def __getattr__(name: str) -> object:
         """Import what is exported, or read the version, when it is first asked for."""
         if name == "__version__":
-            from .model.share import version
+            from .model.robots import version
 
             return version()
         return _exported(name)

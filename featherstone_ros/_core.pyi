@@ -1,7 +1,7 @@
 """Types of the compiled core. What the methods do, their shapes and units: help(Dynamics)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, overload
+from typing import Any, Final, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,24 +32,19 @@ def presliding_states(
 
 @disjoint_base
 class CompiledModel:  # made by BodyTree.compile
-    @property
-    def joint_names(self) -> tuple[str, ...]: ...
-    @property
-    def body_names(self) -> tuple[str, ...]: ...
+    joint_names: Final[tuple[str, ...]]
+    body_names: Final[tuple[str, ...]]
     def __new__(cls, *args: Any, **kwargs: Any) -> CompiledModel: ...
 
 @disjoint_base
 class BoundDynamics:
-    @property
-    def model(self) -> Model: ...
-    @property
-    def capsule(self) -> Any: ...
+    model: Final[Model]
+    capsule: Final[Any]
     def __new__(cls, model: Model) -> BoundDynamics: ...
 
 @disjoint_base
 class Dynamics:
-    @property
-    def model(self) -> Model: ...
+    model: Final[Model]
     def __init__(self, model: Model) -> None: ...
     def rnea(
         self,
@@ -159,40 +154,23 @@ class Dynamics:
 
 @disjoint_base
 class Simulator:
-    @property
-    def model(self) -> Model: ...
-    @property
-    def time_step(self) -> float: ...
-    @property
-    def integrator(self) -> str: ...
-    @property
-    def damping(self) -> _Floats: ...
-    @property
-    def friction(self) -> _Floats: ...
-    @property
-    def armature(self) -> _Floats: ...
-    @property
-    def stop_stiffness(self) -> _Floats: ...
-    @property
-    def stop_damping(self) -> _Floats: ...
-    @property
-    def load(self) -> _Floats: ...
-    @property
-    def thinning(self) -> _Floats: ...
-    @property
-    def prescribed(self) -> dict[str, _Motion]: ...
-    @property
-    def q(self) -> _Floats: ...
-    @property
-    def qd(self) -> _Floats: ...
-    @property
-    def qdd(self) -> _Floats: ...
-    @property
-    def prescribed_tau(self) -> _Floats: ...
-    @property
-    def time(self) -> float: ...
-    @property
-    def _interface(self) -> Any: ...
+    model: Final[Model]
+    time_step: Final[float]
+    integrator: Final[str]
+    damping: Final[_Floats]
+    friction: Final[_Floats]
+    armature: Final[_Floats]
+    stop_stiffness: Final[_Floats]
+    stop_damping: Final[_Floats]
+    load: Final[_Floats]
+    thinning: Final[_Floats]
+    prescribed: Final[dict[str, _Motion]]
+    q: Final[_Floats]
+    qd: Final[_Floats]
+    qdd: Final[_Floats]
+    prescribed_tau: Final[_Floats]
+    time: Final[float]
+    _interface: Final[Any]
     def __init__(
         self,
         model: Model,

@@ -14,7 +14,7 @@ from launch.action import Action
 from launch.actions import LogInfo
 from launch_ros.actions import Node
 
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import share_directory
 from featherstone_ros.nodes.launch_support import (
     argument,
     base_link,

@@ -99,7 +99,7 @@ EQUIVALENT = {
             "whoever joins a job that has no rows left finds nothing to do"
         ),
     },
-    "cython_core/dynamics/workspaces.pxi": {
+    "cython_core/dynamics/dynamics.pxi": {
         "if ndim >= 0 and cnp.PyArray_SIZE(array) <= MAX_KEPT:": "a number is returned as a float",
     },
     "cython_core/observer/effort.pxd": {

@@ -98,40 +98,13 @@ cdef int check_quaternions(cnp.ndarray q, str name="q") except -1:
     return 0
 
 
-cdef cnp.ndarray _booleans(object x, str name):
+cdef cnp.ndarray as_choice(object x, str name):
+    """True and False as ones and zeros."""
+    if cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(<cnp.ndarray> x) == cnp.NPY_BOOL:
+        return cnp.PyArray_Cast(x, cnp.NPY_DOUBLE)
     array = _floats(x, name)
     if not ((array == 0) | (array == 1)).all():
         raise ValueError(f"{name}: expected True or False for each joint, got {x}")
-    return array.astype(bool)
-
-
-cdef cnp.ndarray as_choice(object x, cnp.ndarray like, Py_ssize_t n, str name):
-    """True and False, (n,) or of the same shape as ``like``, as ones and zeros of that shape."""
-    cdef cnp.ndarray choice, array = cnp.PyArray_SimpleNew(
-        cnp.PyArray_NDIM(like), cnp.PyArray_DIMS(like), cnp.NPY_DOUBLE)
-    cdef Py_ssize_t k, size
-    if (cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(<cnp.ndarray> x) == cnp.NPY_BOOL
-            and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray> x)):
-        choice = x
-    else:
-        choice = _booleans(x, name)
-    if not (cnp.PyArray_NDIM(choice) == 1 and cnp.PyArray_DIM(choice, 0) == n
-            or cnp.PyArray_SAMESHAPE(choice, like)):
-        shape = f"({n},)" if cnp.PyArray_NDIM(like) == 1 else f"({n},) or {np.shape(like)}"
-        raise _shape_error(name, choice, shape)
-    size = cnp.PyArray_SIZE(choice)
-    for k in range(cnp.PyArray_SIZE(array)):
-        data(array)[k] = (<cnp.npy_bool*> cnp.PyArray_DATA(choice))[k % size]
-    return array
-
-
-cdef cnp.ndarray either(cnp.ndarray choice, cnp.ndarray a, cnp.ndarray b):
-    """a where choice is 1, b where it is 0."""
-    cdef cnp.ndarray array = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a),
-                                                   cnp.NPY_DOUBLE)
-    cdef Py_ssize_t k
-    for k in range(cnp.PyArray_SIZE(array)):
-        data(array)[k] = data(a)[k] if data(choice)[k] else data(b)[k]
     return array
 
 
@@ -166,13 +139,6 @@ cdef cnp.ndarray _checked_out(object out, int ndim, cnp.npy_intp* shape):
     if out.shape != expected:
         raise _shape_error("out", out, str(expected))
     return out
-
-
-cdef tuple _several(object out, Py_ssize_t count):
-    if not isinstance(out, (tuple, list)) or len(out) != count:
-        found = len(out) if isinstance(out, (tuple, list)) else type(out).__name__
-        raise ValueError(f"out: expected {count} arrays, got {found}")
-    return tuple(out)
 
 
 cdef inline double* data(cnp.ndarray array) noexcept nogil:

@@ -1,11 +1,11 @@
-# How a call reaches a kernel: one state directly, a batch in tiles of LANES states, on as many
+# How a call reaches its algorithm: one state directly, a batch in tiles of LANES states, on as many
 # threads as wanted.
 #
-# A kernel is compiled for both. On double it reads and writes the arrays themselves. On lanes the
-# rows of a tile are packed first, one register per number, and the results unpacked. An incomplete
-# tile repeats its last row, so the result for a state does not depend on the rest of the batch.
-# Rows with large results go one by one: to unpack a tile that no cache holds costs more than the
-# lanes save.
+# An algorithm is compiled for both. On double it reads and writes the arrays themselves. On lanes
+# the rows of a tile are packed first, one register per number, and the results unpacked. An
+# incomplete tile repeats its last row, so the result for a state does not depend on the rest of the
+# batch. Rows with large results go one by one: to unpack a tile that no cache holds costs more than
+# the lanes save.
 
 cdef extern from *:
     """
@@ -13,38 +13,17 @@ cdef extern from *:
     """
     const Py_ssize_t LARGEST_TILE       # numbers of a result: 512 KiB
 
-cdef struct Call
 
-# x, y: the inputs and outputs, NULL where there is none. Returns 0, 1 + the index of a singular
-# joint, n + 1 for another failure, or a negative number that the caller interprets.
-ctypedef Py_ssize_t (*Kernel)(Call* call, Workspace* work, const double** x, const double* f_ext,
-                              double** y) noexcept nogil
-
-cdef struct Call:
-    const System* system
-    Kernel one                         # the kernel on one state
-    Kernel many                        # on LANES states
-    Py_ssize_t inputs, outputs
-    const double* x[4]                 # (rows, width) each
-    Py_ssize_t x_width[4]
-    double* y[4]
-    Py_ssize_t y_width[4]
-    int y_ndim[4]                      # of the result for one state: 0 to 3
-    Py_ssize_t y_rows[4]
-    Py_ssize_t y_columns[4]
-    Py_ssize_t y_depth                 # of the one that has three dimensions
-    bint into                          # y are the caller's ``out``
-    bint by_row                        # a batch goes row by row, on one thread
-    const Wrenches* wrenches
-    Py_ssize_t slot                    # the link that the call is about, and its pose there
-    const double* pose
-    Workspace* alone                   # of a single state
-    const void* settings               # what else the kernel needs
-    Py_ssize_t repeats                 # how often the kernel is to be repeated on its own results:
-    Py_ssize_t fed_back                # number of outputs that become the first inputs
-    Py_ssize_t count, done             # repeats of this call of the kernel, and of earlier ones
-    Py_ssize_t row                     # of a batch that failed: first row of its first such tile
-    Py_ssize_t failure                 # of the run: see ``WorkspaceOwner.run``
+cdef inline void begin(Call* call, Algorithm algorithm, const System* system) noexcept:
+    """A call without inputs and outputs."""
+    cdef Py_ssize_t k
+    call.algorithm, call.system = algorithm, system
+    call.inputs = call.outputs = call.done = call.fed_back = 0
+    call.repeats = call.count = 1
+    call.wrenches = NULL
+    call.into = call.by_row = False
+    for k in range(4):
+        call.x[k] = NULL
 
 
 cdef inline void add_input(Call* call, cnp.ndarray x, Py_ssize_t width) noexcept:
@@ -71,35 +50,6 @@ cdef inline void add_output(Call* call, cnp.ndarray y, Py_ssize_t width) noexcep
     call.y[call.outputs] = data(y)
     call.y_width[call.outputs] = width
     call.outputs += 1
-
-
-cdef inline void add_result(Call* call, int ndim, Py_ssize_t rows, Py_ssize_t columns) noexcept:
-    """An output for which ``WorkspaceOwner.results`` finds an array: a number for each state, or a
-    vector, or a matrix.
-    """
-    call.y_ndim[call.outputs] = ndim
-    call.y_rows[call.outputs], call.y_columns[call.outputs] = rows, columns
-    call.y_width[call.outputs] = rows * columns
-    call.outputs += 1
-
-
-cdef inline void add_number(Call* call) noexcept:
-    add_result(call, 0, 1, 1)
-
-
-cdef inline void add_vector(Call* call, Py_ssize_t size) noexcept:
-    add_result(call, 1, size, 1)
-
-
-cdef inline void add_matrix(Call* call, Py_ssize_t rows, Py_ssize_t columns) noexcept:
-    add_result(call, 2, rows, columns)
-
-
-cdef inline void add_matrices(Call* call, Py_ssize_t count, Py_ssize_t rows,
-                              Py_ssize_t columns) noexcept:
-    add_result(call, 3, count, rows)
-    call.y_depth = columns
-    call.y_width[call.outputs - 1] *= columns
 
 
 cdef int refuse_overlap(const Call* call, Py_ssize_t rows) except -1:
@@ -140,16 +90,16 @@ cdef object _overlap(str name):
 
 
 cdef inline Py_ssize_t run_one(Call* call, Workspace* work) noexcept nogil:
-    """The kernel on a single state."""
+    """A single state."""
     if call.wrenches == NULL:
-        return call.one(call, work, call.x, NULL, call.y)
+        return compute[double](call, work, call.x, NULL, call.y)
     fill_wrenches(call.wrenches, call.system, work, 0, 0, 1)
-    return call.one(call, work, call.x, work.f_ext, call.y)
+    return compute[double](call, work, call.x, work.f_ext, call.y)
 
 
 cdef Py_ssize_t run_tile(Call* call, Workspace* work, Py_ssize_t row,
                          Py_ssize_t count) noexcept nogil:
-    """The kernel on rows row .. row + count - 1, at most LANES of them."""
+    """Rows row .. row + count - 1, at most LANES of them."""
     cdef const double* x[4]
     cdef double* y[4]
     cdef const double* f_ext = NULL
@@ -168,14 +118,14 @@ cdef Py_ssize_t run_tile(Call* call, Workspace* work, Py_ssize_t row,
         f_ext = work.f_ext
         for lane in range(LANES):
             fill_wrenches(call.wrenches, call.system, work, row + min(lane, count - 1), lane, LANES)
-    failure = call.many(call, work, x, f_ext, y)
+    failure = compute[lanes](call, work, <const lanes**> x, <const lanes*> f_ext, <lanes**> y)
     for k in range(call.outputs):
         store_rows(<lanes*> y[k], call.y_width[k], count, call.y[k] + row * call.y_width[k])
     return failure
 
 
 cdef Py_ssize_t run_row(Call* call, Workspace* work, Py_ssize_t row) noexcept nogil:
-    """The kernel on one row of a batch, in place."""
+    """One row of a batch, in place."""
     cdef const double* x[4]
     cdef double* y[4]
     cdef Py_ssize_t k
@@ -183,9 +133,9 @@ cdef Py_ssize_t run_row(Call* call, Workspace* work, Py_ssize_t row) noexcept no
         x[k] = call.x[k] + row * call.x_width[k] if k < call.inputs else NULL
         y[k] = call.y[k] + row * call.y_width[k] if k < call.outputs else NULL
     if call.wrenches == NULL:
-        return call.one(call, work, x, NULL, y)
+        return compute[double](call, work, x, NULL, y)
     fill_wrenches(call.wrenches, call.system, work, row, 0, 1)
-    return call.one(call, work, x, work.f_ext, y)
+    return compute[double](call, work, x, work.f_ext, y)
 
 
 cdef Py_ssize_t run_tiles(Call* call, Workspace* work, Py_ssize_t first,

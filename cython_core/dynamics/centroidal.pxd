@@ -55,3 +55,15 @@ cdef inline double centroidal_momentum_matrix(const System* system, Workspace* w
             times_inertia(<real*> work.inertia, S, F)
             add_momentum(work, 0, F, centre, n, A + i)
     return mass
+
+
+cdef inline void momentum(const System* system, Workspace* work, const real* qd,
+                          real* out) noexcept nogil:
+    """A_G qd, (6): linear momentum, then angular about the centre of mass; after poses."""
+    cdef real* A = <real*> work.J
+    cdef Py_ssize_t i, k
+    centroidal_momentum_matrix(system, work, A)
+    for k in range(6):
+        put(0.0, &out[k])
+        for i in range(system.n):
+            out[k] += A[k * system.n + i] * qd[i]

@@ -262,7 +262,6 @@ cdef Py_ssize_t lay_out_workspace(Workspace* work, const System* system, Py_ssiz
     work.B = room(memory, &taken, 12 * rows)
     work.base_inertia = room(memory, &taken, 10 * rows)
     work.Psi_ddot = room(memory, &taken, 6 * rows)
-    work.composite = room(memory, &taken, 10 * rows)
     work.D = room(memory, &taken, rows)
     work.tau = room(memory, &taken, system.n * width)
     work.qdd = room(memory, &taken, system.n * width)

@@ -12,6 +12,7 @@ from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.math cimport NAN, fabs, isfinite
+from libc.string cimport memcpy
 
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
@@ -32,7 +33,7 @@ from joint cimport jcalc
 from rnea cimport rnea
 from crba cimport crba
 from base_coordinates cimport base_axes, base_coordinates
-from centroidal cimport centroidal_momentum_matrix
+from centroidal cimport centroidal_momentum_matrix, momentum
 from coriolis cimport coriolis
 from derivatives cimport aba_derivatives, rnea_derivatives
 from displacement cimport difference, displace
@@ -45,7 +46,6 @@ from joint_wrenches cimport joint_wrenches
 from link_inertias cimport articulated_link_inertias, composite_link_inertias
 from log_determinant cimport log_determinant
 from minv cimport minv
-from momentum cimport momentum
 from operational_space cimport operational_space_inertia
 from regressor cimport regressor
 from smooth_friction cimport RELEASE_TIME, after_motion, after_rest
@@ -73,7 +73,8 @@ include "frames.pxi"
 include "compiled_model.pxi"     # uses memory.pxi and frames.pxi
 include "arrays.pxi"
 include "configurations.pxi"     # uses compiled_model.pxi and arrays.pxi
-include "calls.pxi"              # uses arrays.pxi
+include "algorithms.pxi"         # uses arrays.pxi
+include "calls.pxi"              # uses algorithms.pxi
 include "threads.pxi"            # uses calls.pxi
 include "workspaces.pxi"         # uses arrays.pxi, calls.pxi and threads.pxi
 include "dynamics.pxi"           # uses arrays.pxi, calls.pxi and workspaces.pxi

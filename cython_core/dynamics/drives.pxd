@@ -1,6 +1,6 @@
 # What acts at the joints of a simulated arm besides the given torque: damping, Coulomb friction,
 # armature and joint stops. Whether friction makes a joint stick: joint_friction.pxd. The law of
-# friction is that of featherstone_ros/model/friction.py, but a joint at rest sticks exactly.
+# friction is that of featherstone_ros/model/drives.py, but a joint at rest sticks exactly.
 
 from system cimport Workspace
 from spatial cimport at_most, larger, less, magnitude, put, real, smaller

@@ -1,4 +1,4 @@
-# Presliding states along a sampled motion, for featherstone_ros/model/friction.py.
+# Presliding states along a sampled motion, for featherstone_ros/model/drives.py.
 
 release_time = RELEASE_TIME
 

@@ -6,26 +6,6 @@ cdef dict INTEGRATORS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "implicit":
                          "rk4": RK4}
 
 
-cdef inline Py_ssize_t call_advance(Call* call, Workspace* work, const real** x, const real* f_ext,
-                                    real** y) noexcept nogil:
-    # Shared by all threads; advance changes it only if motions are prescribed, then use a copy.
-    cdef Drives* drives = <Drives*> call.settings
-    cdef Drives now
-    cdef Py_ssize_t i, k, failure
-    for k in range(3):                 # q, qd and the last qdd
-        for i in range(call.system.n if k else call.system.nq):
-            y[k][i] = x[k][i]
-    work.external = f_ext
-    if not drives.motions:
-        return advance(call.system, work, drives, call.count, x[3], y[0], y[1], y[2])
-    now = drives[0]
-    now.instant += 3 * now.motions * instants(&now) * call.done
-    failure = advance(call.system, work, &now, call.count, x[3], y[0], y[1], y[2])
-    for i in range(now.motions):
-        y[3][i] = (<real*> work.prescribed_tau)[i]
-    return failure
-
-
 cdef struct LoopSimulator:             # what the functions of a SimulatorInterface work on
     System* system
     Workspace* work
@@ -132,7 +112,7 @@ cdef class Simulator(WorkspaceOwner):
         load: Scalar or (n,), from 0 to below 1: Coulomb friction per torque that the gear carries,
             beside ``friction``; None is zero. Joints in ``prescribed`` have none.
         thinning: Scalar or (n,) reciprocal of the speed at which half of the damping is left
-            [s/rad, s/m], see ``featherstone_ros.model.friction``; None is zero.
+            [s/rad, s/m], see ``featherstone_ros.model.drives``; None is zero.
 
     Raises:
         ValueError: A negative or non-finite parameter, a wrong shape or an unknown integrator, by
@@ -170,25 +150,15 @@ cdef class Simulator(WorkspaceOwner):
             raise ValueError(f"integrator: expected one of {', '.join(INTEGRATORS)}, "
                              f"got {integrator!r}")
         self.time_step, self.integrator = time_step, integrator
-        self.damping = _joint_parameter("damping", model.damping if damping is None else damping,
-                                        model.n, base)
-        self.friction = _joint_parameter("friction",
-                                         model.friction if friction is None else friction, model.n,
-                                         base)
-        self.armature = _joint_parameter("armature",
-                                         model.armature if armature is None else armature, model.n,
-                                         base)
-        self.stop_stiffness = _joint_parameter("stop_stiffness",
-                                               0.0 if stop_stiffness is None else stop_stiffness,
-                                               model.n, base)
-        self.stop_damping = _joint_parameter("stop_damping",
-                                             0.0 if stop_damping is None else stop_damping, model.n,
-                                             base)
-        self.load = _joint_parameter("load", 0.0 if load is None else load, model.n, base)
+        given = {"damping": damping, "friction": friction, "armature": armature,
+                 "stop_stiffness": stop_stiffness, "stop_damping": stop_damping, "load": load,
+                 "thinning": thinning}
+        (self.damping, self.friction, self.armature, self.stop_stiffness, self.stop_damping,
+         self.load, self.thinning) = [
+            _joint_parameter(name, getattr(model, name, 0.0) if value is None else value, model.n,
+                             base) for name, value in given.items()]
         if (self.load >= 1).any():
             raise ValueError(f"load: expected less than 1, got {load}: a gear that locks itself")
-        self.thinning = _joint_parameter("thinning", 0.0 if thinning is None else thinning, model.n,
-                                         base)
         self.motions = _motions_by_joint(model, prescribed)
         joints = [model.joint_names.index(joint) for joint in self.motions]
         self.prescribed_joint = base + np.array(joints, np.intp)
@@ -213,20 +183,14 @@ cdef class Simulator(WorkspaceOwner):
         self.drives.prescribed_friction = data(self.prescribed_friction)
         self.drives.rigid = not (self.drives.stops or self.damping.any() or self.friction.any()
                                  or self.armature.any() or self.motions or self.load.any())
-        self.prepare_loop(base)
-        self.reset()
-
-    cdef int prepare_loop(self, Py_ssize_t base) except -1:
-        """Set up the ``SimulatorInterface``."""
-        cdef Py_ssize_t n = self.compiled.system.n
-        self.zeros, self.all_held = np.zeros(n), np.zeros(n)
+        self.zeros, self.all_held = np.zeros(base + model.n), np.zeros(base + model.n)
         self.all_held[base:] = 1.0
         self.loop = LoopSimulator(&self.compiled.system, &self.work, &self.drives,
                                   data(self.all_held), data(self.zeros))
-        self.interface = SimulatorInterface(&self.loop, self.compiled.system.nq, n, self.time_step,
-                                            instants(&self.drives), loop_advance, loop_place,
-                                            loop_hold)
-        return 0
+        self.interface = SimulatorInterface(&self.loop, self.compiled.system.nq, base + model.n,
+                                            self.time_step, instants(&self.drives), loop_advance,
+                                            loop_place, loop_hold)
+        self.reset()
 
     def __reduce__(self):
         settings = {name: getattr(self, name)
@@ -376,22 +340,6 @@ cdef class Simulator(WorkspaceOwner):
             self.sampling = False
         return np.stack(rows, axis=1)
 
-    cdef cnp.ndarray motion_during(self, Py_ssize_t steps):
-        """``motion_at`` every instant of the next steps, see ``Drives.instant``."""
-        cdef Py_ssize_t per_step = instants(&self.drives)
-        counts = self.count + np.arange(per_step * steps + 1) / per_step
-        return self.motion_at(counts * self.time_step)
-
-    cdef cnp.ndarray torque_of_others(self, cnp.ndarray tau):
-        """A copy of tau in which joints in ``prescribed`` have none."""
-        tau = tau.copy()
-        tau[..., self.prescribed_joint] = 0.0
-        return tau
-
-    cdef cnp.ndarray empty_forces(self, cnp.ndarray q):
-        """(p,), or (B, p) for positions (B, nq)."""
-        return np.empty(np.shape(q)[:cnp.PyArray_NDIM(q) - 1] + (self.drives.motions,))
-
     def step(self, tau, Py_ssize_t steps=1, f_ext=None):
         """Advance by steps * time_step under a constant torque, in compiled code without the GIL.
 
@@ -431,15 +379,19 @@ cdef class Simulator(WorkspaceOwner):
         if steps == 0:
             self.require_idle()
             return
-        self.begin(&call, <Kernel> call_advance[double], <Kernel> call_advance[lanes])
+        begin(&call, ADVANCE, &self.compiled.system)
         call.repeats = call.count = steps
         call.fed_back = 3                                       # q, qd and qdd
-        call.settings = &self.drives
+        call.drives = &self.drives
         if self.drives.motions:
-            tau_, motion = self.torque_of_others(tau_), self.motion_during(steps)
+            tau_ = tau_.copy()
+            tau_[..., self.prescribed_joint] = 0.0
+            per_step = instants(&self.drives)
+            counts = self.count + np.arange(per_step * steps + 1) / per_step
+            motion = self.motion_at(counts * self.time_step)
             driven = self.drives
             driven.instant = data(motion)
-            call.settings = &driven
+            call.drives = &driven
         add_input(&call, q_, nq)
         add_input(&call, qd_, n)
         add_input(&call, qdd_, n)
@@ -448,7 +400,7 @@ cdef class Simulator(WorkspaceOwner):
         add_output(&call, qd, n)
         add_output(&call, qdd, n)
         if self.drives.motions:
-            forces = self.empty_forces(q_)
+            forces = np.empty_like(self.state_forces)
             add_output(&call, forces, driven.motions)
         failure = self.run(&call, q_, f_ext)
         if failure:

@@ -115,7 +115,6 @@ cdef struct Workspace:   # rows: (so many) numbers per slot; NaN until first wri
     double* acceleration # (6) gravity included
     double* B            # (12) subtree's Coriolis operator: 9, then momentum
     double* base_inertia # (10) inertia: of the body, or of its subtree
-    double* composite    # (10) sum of the inertias beyond a body that forks
     double* D            # (1) 1 / S^T U
     void* columns        # (14) registers: scratch of a pass over several columns (minv.pxd)
     double* J            # (6, n) scratch

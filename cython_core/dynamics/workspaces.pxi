@@ -1,10 +1,4 @@
-# What calls kernels: it owns their workspaces, finds arrays for their results, and raises what they
-# report.
-
-cdef enum:
-    KEPT = 8
-    MAX_KEPT = 1 << 22                 # numbers in all of them: 32 MiB
-
+# What makes calls: it owns their workspaces, and raises what they report.
 
 cdef class WorkspaceOwner:
     """The workspaces of a caller: one for single states, one per thread for batches."""
@@ -16,8 +10,6 @@ cdef class WorkspaceOwner:
     cdef Memory memory                  # of all of them
     cdef int members
     cdef Py_ssize_t busy                # _generation of the process in which it is at work, else 0
-    cdef PyObject* kept[KEPT]           # results returned earlier, see ``result``
-    cdef int oldest
 
     def __cinit__(self, *arguments, **named_arguments):
         """Subclasses may take what arguments they like: their __init__ calls ours."""
@@ -44,11 +36,6 @@ cdef class WorkspaceOwner:
                                "its __init__ has not called that of its base")
         return 0
 
-    def __dealloc__(self):
-        cdef int k
-        for k in range(KEPT):
-            Py_XDECREF(self.kept[k])
-
     cdef int reserve(self, int members, Py_ssize_t numbers) except -1:
         """Allocate up to ``members`` workspaces of LANES states with ``numbers`` packed numbers."""
         cdef Memory m = self.memory
@@ -68,104 +55,15 @@ cdef class WorkspaceOwner:
                 self.workspaces[k].packed_size = numbers
         return 0
 
-    @cython.final
-    cdef inline void begin(self, Call* call, Kernel one, Kernel many) noexcept:
-        """A call of a kernel, without inputs and outputs."""
-        cdef Py_ssize_t k
-        call.system, call.one, call.many = &self.compiled.system, one, many
-        call.inputs = call.outputs = call.done = call.fed_back = 0
-        call.repeats = call.count = call.y_depth = 1
-        call.wrenches = NULL
-        call.into = call.by_row = False
-        for k in range(4):
-            call.x[k] = NULL
-
-    @cython.final
-    cdef inline object results(self, Call* call, cnp.ndarray q, f_ext, out):
-        """Run the call; its one result for each state of q (in ``out``, unless None), or a tuple of
-        several.
-        """
-        cdef cnp.ndarray y
-        if unlikely(call.outputs > 1):
-            return self.several(call, q, f_ext, out)
-        y = self.result(call, 0, q, out)
-        call.y[0] = data(y)
-        call.into = out is not None
-        call.failure = self.run(call, q, f_ext)
-        return y
-
-    cdef tuple several(self, Call* call, cnp.ndarray q, f_ext, out):
-        """Run a call with two or three results (in the arrays of ``out``, unless None)."""
-        cdef tuple given = (None, None, None) if out is None else _several(out, call.outputs)
-        cdef cnp.ndarray first = self.result(call, 0, q, given[0])
-        cdef cnp.ndarray second = self.result(call, 1, q, given[1]), third = None
-        call.y[0], call.y[1] = data(first), data(second)
-        if call.outputs == 3:
-            third = self.result(call, 2, q, given[2])
-            call.y[2] = data(third)
-        call.into = out is not None
-        self.run(call, q, f_ext)
-        return (first, second) if call.outputs == 2 else (first, second, third)
-
-    @cython.final
-    cdef inline cnp.ndarray result(self, Call* call, int k, cnp.ndarray q, object out):
-        """An array for output k: ``out``, a kept one that the caller no longer holds, or a new one.
-
-        NumPy takes longer to make an array than the recursions take, and fresh memory for a large
-        batch costs as much again. So the last few results are kept, unless they are huge together,
-        and reused once the caller has dropped them, as it does in a loop.
-        """
-        cdef cnp.npy_intp[4] shape
-        cdef cnp.ndarray array
-        cdef int batch = cnp.PyArray_NDIM(q) - 1, ndim = batch + call.y_ndim[k], i
-        shape[0] = cnp.PyArray_DIM(q, 0)
-        if call.y_ndim[k] > 0:
-            shape[batch], shape[batch + 1] = call.y_rows[k], call.y_columns[k]
-            shape[batch + 2] = call.y_depth
-        if out is not None:
-            return _checked_out(out, ndim, shape)
-        for i in range(KEPT):
-            if self.kept[i] != NULL and Py_REFCNT(self.kept[i]) == 1:
-                array = <cnp.ndarray> self.kept[i]
-                if is_plain(array, ndim, shape) and not weakly_held(array):
-                    return array
-        return self.new_result(ndim, shape)
-
-    cdef cnp.ndarray new_result(self, int ndim, cnp.npy_intp* shape):
-        """An array that is kept, unless it is a single number or huge."""
-        cdef cnp.ndarray array = cnp.PyArray_SimpleNew(ndim, shape, cnp.NPY_DOUBLE)
-        if ndim > 0 and cnp.PyArray_SIZE(array) <= MAX_KEPT:
-            self.keep(array)
-        return array
-
-    cdef int keep(self, cnp.ndarray array) except -1:
-        """Keep a result in the place of the one kept longest, and of more where all are huge."""
-        cdef int index = self.oldest, k
-        for k in range(KEPT):
-            if k == 0 or self.numbers_kept() + cnp.PyArray_SIZE(array) > MAX_KEPT:
-                Py_XDECREF(self.kept[(index + k) % KEPT])
-                self.kept[(index + k) % KEPT] = NULL
-        Py_INCREF(array)
-        self.kept[index] = <PyObject*> array
-        self.oldest = (index + 1) % KEPT
-        return 0
-
-    cdef Py_ssize_t numbers_kept(self) noexcept:
-        cdef Py_ssize_t numbers = 0
-        cdef int k
-        for k in range(KEPT):
-            if self.kept[k] != NULL:
-                numbers += cnp.PyArray_SIZE(<cnp.ndarray> self.kept[k])
-        return numbers
-
     cdef inline Py_ssize_t run(self, Call* call, cnp.ndarray q, f_ext) except? -1:
-        """Call the kernel for q, (nq,) or (B, nq); batches and repeats run without the GIL.
+        """Make the call for q, (nq,) or (B, nq); batches and repeats run without the GIL.
 
         Returns:
-            0, n + 1, or a negative number, see ``Kernel``.
+            0, or a negative number, see ``compute``.
 
         Raises:
             SingularInertiaError: Some state has a joint that moves no inertia.
+            SingularJacobianError: In some state the joints do not move the link in all directions.
             ValueError: The quaternion of a floating base does not have unit length, or ``out``
                 overlaps an input.
         """
@@ -185,7 +83,9 @@ cdef class WorkspaceOwner:
             failure = run_one(call, &self.work)
         else:
             failure = self.run_long(call, cnp.PyArray_NDIM(q) > 1, cnp.PyArray_DIM(q, 0))
-        if 0 < failure <= self.compiled.system.n:
+        if unlikely(failure > self.compiled.system.n):
+            raise SingularJacobianError(list(self.compiled.link_index)[call.link])
+        if unlikely(failure > 0):
             raise self.compiled.singular(failure - 1)
         return failure
 
@@ -193,6 +93,8 @@ cdef class WorkspaceOwner:
         """A batch of rows, or one state through many repeats."""
         cdef Py_ssize_t tiles = (rows + LANES - 1) // LANES, numbers = 0, k
         cdef int threads = <int> max(1, min(_num_threads, tiles // SHARE)) if batch else 1
+        if call.algorithm in (REGRESSOR, REGRESSOR_AND_REST):
+            call.by_row = batch and LANES * call.y_width[0] > LARGEST_TILE
         if call.by_row:
             threads = 1
         self.require_model()

@@ -133,10 +133,7 @@ def assumed_armature(model: Model) -> Floats:
 
 
 def max_armature(model: Model, time: float = SLOWEST_ROTOR) -> Floats:
-    """Return the inertia (n,) of a drive alone that its effort limit takes to its speed limit.
-
-    Within ``SLOWEST_ROTOR`` none has more: a value beyond was meant in another unit.
-    """
+    """Return the inertia (n,) of a drive alone that its effort limit takes to its speed limit."""
     effort, speed = model.effort_limit, model.velocity_limit
     limited = np.isfinite(effort) & np.isfinite(speed) & (effort > 0.0) & (speed > 0.0)
     inverse = np.where(limited, effort, np.inf) / np.where(limited, speed, 1.0)

@@ -10,10 +10,7 @@ away, no motion of the joints leads it that way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros._control import ARRIVED_AT, ARRIVED_TURNED, EFFORT, SnapshotRequest
@@ -44,10 +41,7 @@ class ArrivalWatch:
     """Compares the arm with where it was asked to be, once it is to stand there."""
 
     def __init__(self, model: Model, tip: str = "", offset: Floats | None = None) -> None:
-        """Begin with an arm that nothing was asked of.
-
-        ``tip``: empty for none; ``offset``: (4, 4) pose of the end effector's frame in the tip's.
-        """
+        """Begin with an arm that nothing was asked of."""
         self._model, self._tip = model, tip
         self._offset = np.eye(4) if offset is None else offset
         self._slides = np.array([kind == "prismatic" for kind in model.joint_types])
@@ -63,10 +57,7 @@ class ArrivalWatch:
         self._own: Floats | float = 0.0
 
     def begin(self, goal: Floats | None = None, tolerance: Floats | float = 0.0) -> None:
-        """Note that a motion was asked for, with its own goal tolerance (n,); 0: none.
-
-        ``goal``: (n,) where it ends [rad or m]; None: that will show.
-        """
+        """Note that a motion was asked for, with its own goal tolerance (n,); 0: none."""
         self.forget()
         self._is_asked, self._goal, self._own = True, goal, tolerance
 
@@ -85,11 +76,7 @@ class ArrivalWatch:
         tolerance: Floats,
         dynamics: Dynamics,
     ) -> str:
-        """Return what did not arrive, joints or end effector; empty if all did, or still move.
-
-        ``snapshot``: None if the controller's state is unknown; ``tolerance``: (n,) the parameters'
-        goal tolerance [rad or m], 0: none; ``dynamics``: of the arm with its payload.
-        """
+        """Return what did not arrive, joints or end effector; empty if all did, or still move."""
         if snapshot is None or Phase(snapshot.phase) not in TRACKING:
             self._since[:] = np.inf
             return ""
@@ -108,9 +95,15 @@ class ArrivalWatch:
         lasts = now - self._since >= SETTLING
         if self.is_abandoned and self._goal is not None and not away.any():
             self.is_abandoned = False  # it is there all the same
-        joints = joints_text(self._model.joint_names, error, bound, lasts[:-1], self._slides)
-        said = [part for part in (joints, text if lasts[-1] else "") if part]
-        return f"did not arrive: {'; '.join(said)}" if said else ""
+        worst = np.argsort(-np.abs(error) / bound, kind="stable")
+        late = [
+            f"{self._model.joint_names[j]} {1e3 * abs(error[j]):.1f} "
+            f"{'mm' if self._slides[j] else 'mrad'} (expected {1e3 * bound[j]:.2g})"
+            for j in worst[lasts[:-1][worst]]
+        ]
+        more = [f"{len(late) - MAX_NAMED} more"] if len(late) > MAX_NAMED else []
+        said = [", ".join(late[:MAX_NAMED] + more), text if lasts[-1] else ""]
+        return f"did not arrive: {'; '.join(filter(None, said))}" if any(said) else ""
 
     def _error(self, snapshot: SnapshotRequest, bound: Floats) -> Floats:
         """Return how far the joints are from where they are to stand (n,); 0 while they move."""
@@ -139,11 +132,10 @@ class ArrivalWatch:
     def _look_at_tip(
         self, snapshot: SnapshotRequest, settings: ControllerSettings, dynamics: Dynamics
     ) -> str:
-        """Return how far the end effector is from its target and why.
+        """Return how far the end effector is from its target and why; empty if it is there.
 
-        Empty if it is there, on its way, or moved by a commanded wrench. Of a motion that was
-        abandoned the target is forgotten: it was to stand where it last did, though other joint
-        positions may lead it there, too.
+        Likewise if it is on its way, or moved by a commanded wrench. Of a motion that was abandoned
+        the target is forgotten: it was to stand where it last did.
         """
         q, law = snapshot.q, settings.impedance
         here = dynamics.link_pose(q, self._tip) @ self._offset
@@ -171,9 +163,19 @@ class ArrivalWatch:
             self._goal = q.copy()
             return ""
         J = root[:, None] * (R.T @ end_effector_jacobian(dynamics, q, self._tip, self._offset))
-        reason = self._reason(J, pull(e, root, law["max_wrench"]), snapshot, settings, sticks)
+        # The spring's wrench over root, whose force and moment have a largest.
+        force, largest = (root * e).reshape(2, 3), law["max_wrench"]
+        most = np.linalg.norm(force, axis=1) * root.reshape(2, 3).max(axis=1)
+        factor = np.divide(largest, most, out=np.ones(2), where=most > largest)
+        pull = (factor[:, None] * force).reshape(6)
+        reason = self._reason(J, pull, snapshot, settings, sticks)
         if snapshot.spring_left < SOFTENED:
-            reason = f"{self._softened(snapshot.spring_left, settings)}; besides, {reason}"
+            remedy = unsoftened(self._model.joint_names, settings.drives.armature)
+            reason = (
+                f"its spring is softened to {snapshot.spring_left:.2g} here, or it would oscillate "
+                f"with a delay of {1e3 * law['delay'] / DELAY_MARGIN:.3g} ms: "
+                f"{remedy}; besides, {reason}"
+            )
         return f"{text}: {reason}"
 
     def _reason(
@@ -187,8 +189,7 @@ class ArrivalWatch:
         """Return what keeps the end effector from where its spring pulls it.
 
         J (6, n) and the spring's force (6,) are times and over the square root of the stiffness:
-        both are then in the square root of energy, which metres and radians share. ``sticks``: dry
-        friction explains that the arm stands.
+        both are then in the square root of energy, which metres and radians share.
         """
         model, torque, q, sensed = self._model, J.T @ force, snapshot.q, snapshot.end_effector[3]
         margin = np.minimum(MARGIN_SHARE * (model.upper - model.lower), MARGIN)
@@ -216,32 +217,6 @@ class ArrivalWatch:
             return "the joints' dry friction is stronger than the spring, see stiffness"
         return "something holds it: a contact, an unknown payload, or friction that is not known"
 
-    def _softened(self, share: float, settings: ControllerSettings) -> str:
-        """Return that the controller itself has softened the spring, and what would help."""
-        delay = 1e3 * settings.impedance["delay"] / DELAY_MARGIN if settings.impedance else 0.0
-        return (
-            f"its spring is softened to {share:.2g} here, or it would oscillate with a delay of "
-            f"{delay:.3g} ms: {unsoftened(self._model.joint_names, settings.drives.armature)}"
-        )
-
-
-def joints_text(
-    names: Sequence[str],
-    error: Floats,
-    bound: Floats,
-    which: NDArray[np.bool_],
-    slides: NDArray[np.bool_],
-) -> str:
-    """Return some joints with their errors, the largest one first; empty for none."""
-    order = sorted(np.flatnonzero(which).tolist(), key=lambda j: -abs(error[j]) / bound[j])
-    said = [
-        f"{names[j]} {1e3 * abs(error[j]):.1f} {'mm' if slides[j] else 'mrad'} "
-        f"(expected {1e3 * bound[j]:.2g})"
-        for j in order[:MAX_NAMED]
-    ]
-    more = len(order) - len(said)
-    return ", ".join([*said, *([f"{more} more"] if more else [])])
-
 
 def off_text(away: Floats, what: str, bound: Floats) -> str:
     """Return in words how far the end effector is [m, rad] from what; empty within a bound."""
@@ -252,17 +227,6 @@ def off_text(away: Floats, what: str, bound: Floats) -> str:
         f"end effector {1e3 * far:.1f} mm and {np.degrees(turned):.1f} deg from {what} (expected "
         f"{1e3 * near:.2g} mm, {np.degrees(straight):.2g} deg)"
     )
-
-
-def pull(e: Floats, root: Floats, largest: Floats) -> Floats:
-    """Return the spring's wrench (6,) over ``root``; its force and its moment have a ``largest``.
-
-    ``e``: (6,) error in the spring's axes; ``root``: (6,) square root of the stiffness.
-    """
-    force = (root * e).reshape(2, 3)
-    most = np.linalg.norm(force, axis=1) * root.reshape(2, 3).max(axis=1)
-    factor = np.divide(largest, most, out=np.ones(2), where=most > largest)
-    return np.asarray((factor[:, None] * force).reshape(6), dtype=np.float64)
 
 
 def distance(e: Floats) -> Floats:

@@ -372,11 +372,7 @@ def unsoftened(joints: Sequence[str], armature: Floats) -> str:
 def min_delay_margin(
     model: Model, tip: str, settings: CartesianSettings, armature: ArrayLike = 0.0
 ) -> float:
-    """Return the smallest of ``report``'s delay_margin over ``POSTURES`` random postures [s].
-
-    ``armature``: (n,) the rotors' inertia at the joints [kg m^2, kg]. An offset from the tip does
-    not change its rotation, the fastest mode.
-    """
+    """Return the smallest of ``report``'s delay_margin over ``POSTURES`` random postures [s]."""
     n = model.n
     law = CompiledImpedance(BoundDynamics(model), model.link_names.index(tip), np.eye(4))
     law.set_armature(broadcast("armature", armature, n))
@@ -440,10 +436,7 @@ def broadcast(name: str, value: ArrayLike, count: int, minimum: float = 0.0) -> 
 
 
 def sensor_poses(model: Model, tip: str, offset: Floats) -> dict[str, Floats]:
-    """Return the links that move as one with the end effector: a wrench may be measured on them.
-
-    By name, with their poses (4, 4) in its frame; ``offset``: (4, 4) of that in the tip's.
-    """
+    """Return the links that move as one with the end effector: a wrench may be measured on them."""
     if not tip:
         return {}
     dynamics, q, body = Dynamics(model), np.zeros(model.n), model.tree.link_body
@@ -568,10 +561,7 @@ def contact_damping(stiffness: float, inertia: float, delay: float) -> float:
 
 
 def stiffest_contact(inertia: float, damping: float, delay: float) -> float:
-    """Return the stiffness at which a contact is at the edge of stability, inf without delay.
-
-    Units and equations are those of ``contact_damping``.
-    """
+    """Return the stiffness at which a contact is at the edge of stability, inf without delay."""
     if delay == 0.0:
         return inf
     w = bisect(lambda w: inertia * w * sin(w * delay) - damping * cos(w * delay), pi / (2 * delay))
@@ -636,11 +626,7 @@ class PoseStream:
         self._time, self._pose = 0.0, np.eye(4)
 
     def velocity(self, time: float, pose: Floats) -> tuple[Floats, float]:
-        """Return the velocity (6,) from the last pose (4, 4) to this, and how long it lasts [s].
-
-        Linear first, base axes [m/s, rad/s]; 0 for 0 s where the two are no stream. ``time``: its
-        stamp.
-        """
+        """Return the velocity (6,) from the last pose (4, 4) to this, and how long it lasts [s]."""
         since, change = time - self._time, pose_error(self._pose, pose)
         self._time, self._pose = time, pose
         if not SHORTEST <= since <= LONGEST:

@@ -43,11 +43,9 @@ from featherstone_ros.control.settings import (
 from featherstone_ros.control.trajectory import Trajectory
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
-from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.drive_units import POSITION, TORQUE, DriveUnits
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.locked_joints import locked_positions
-from featherstone_ros.model.model import errors_naming, read_file
+from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.model.parameter_files import (
     CONTROLLER,
     PAYLOAD_NAMES,
@@ -58,7 +56,13 @@ from featherstone_ros.model.parameter_files import (
     misspelt,
     parameter_names,
 )
-from featherstone_ros.model.robots import robot_file, robot_parameters
+from featherstone_ros.model.robots import (
+    description_text,
+    errors_naming,
+    read_file,
+    robot_file,
+    robot_parameters,
+)
 from featherstone_ros.parameter import Parameter, Value, per_joint, values_of
 
 Files = str | PathLike[str] | Sequence[str | PathLike[str]]

@@ -39,7 +39,7 @@ from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.kinematics import as_transforms
 from featherstone_ros.model import Model
 from featherstone_ros.model.drive_units import DriveUnits
-from featherstone_ros.model.locked_joints import absurd_text
+from featherstone_ros.model.joint_selection import absurd_text
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class TorqueController:
 
     After any change (of mode, gains, model, motion, or after a gap in the states) the commands
     continue without a step. Times called ``now`` are seconds of a steady clock that the caller
-    reads; the watchdogs use them. Motions advance by the time between joint states.
+    reads; the watchdogs use them. Motions advance by the time between joint states. A request that
+    is refused raises a TrajectoryError that says why; then nothing has changed.
     """
 
     def __init__(
@@ -180,13 +181,10 @@ class TorqueController:
         return command
 
     def take_locked(self, positions: Mapping[str, float]) -> None:
-        """Take where joints stand that are not controlled here, as joint states tell it.
+        """Take where joints stand that are not controlled here, by name [rad or m].
 
         The next joint state finds them there, or on their way if they have moved faster than they
-        can. An absurd position is ignored, and said.
-
-        Args:
-            positions: Name to position [rad or m]; of ``model.locked_joints``, others are ignored.
+        can. An absurd position is ignored, and said; others than ``model.locked_joints``, silently.
         """
         for joint, position in positions.items():
             k = self._locked.get(joint)
@@ -197,11 +195,7 @@ class TorqueController:
     # Requests
 
     def ask(self, request: _control.ControlRequest, now: float) -> None:
-        """Make a request, as a node does of its loop.
-
-        Raises:
-            TrajectoryError: It is refused; nothing has changed.
-        """
+        """Make a request, as a node does of its loop."""
         refusal = self._apply(request, now)
         if refusal:
             raise TrajectoryError(self._in_words(request.why(refusal)))
@@ -214,18 +208,11 @@ class TorqueController:
         delay: float | None = None,
         inspect: Callable[[Motion, float], None] = lambda motion, begin: None,
     ) -> None:
-        """Follow a trajectory from now on.
+        """Follow a trajectory through points of joints in any order, see ``Trajectory``.
 
-        Args:
-            now: Steady time [s].
-            names: Joint names, in any order.
-            points: Points, see ``Trajectory``.
-            delay: Time from now to its start [s], negative if that lies in the past; None: now.
-            inspect: Called last with the motion that will follow, its times counted from the
-                trajectory's start, and the time at which it takes over; may raise TrajectoryError.
-
-        Raises:
-            TrajectoryError: It is refused; nothing has changed.
+        ``delay``: time from now to its start [s], negative if that lies in the past; None: now.
+        ``inspect``: called last with the motion that will follow, its times counted from the
+        trajectory's start, and the time at which it takes over; may raise TrajectoryError.
         """
         trajectory = Trajectory(names, points, self._space, *self._settings.of_trajectories)
         if refusal := self.compiled.refusal:
@@ -239,13 +226,8 @@ class TorqueController:
     def set_point(self, now: float, point: Point) -> None:
         """Follow a streamed set-point, extrapolated until the next one.
 
-        Args:
-            now: Steady time [s].
-            point: In joint order; its time is not used. A velocity that it does not have is
-                estimated from the stream.
-
-        Raises:
-            TrajectoryError: It is refused; nothing has changed.
+        It is in joint order; its time is not used. A velocity that it does not have is estimated
+        from the stream.
         """
         state = set_point(point, self._space, self.compiled.desired[0])
         self.ask(_control.SetPointRequest(state.rows(), len(point.velocities) > 0), now)
@@ -259,29 +241,19 @@ class TorqueController:
     ) -> None:
         """Give the end effector a target, in modes cartesian_impedance and admittance.
 
-        None leaves a part as it is.
-
-        Args:
-            now: Steady time [s].
-            pose: (4, 4), or position and quaternion x y z w (7,), in the base frame.
-            twist: (6,) velocity there, linear first, base axes [m/s, rad/s].
-            wrench: (6,) to apply in addition, force first, base axes [N, N m].
-
-        Raises:
-            TrajectoryError: It is refused (named); nothing has changed.
+        None leaves a part as it is. ``pose``: (4, 4), or position and quaternion x y z w (7,), in
+        the base frame. ``twist``: (6,) velocity there, linear first, base axes [m/s, rad/s].
+        ``wrench``: (6,) to apply in addition, force first, base axes [N, N m].
         """
         self.ask(target_request(pose, twist, wrench), now)
 
     def take_wrench(self, now: float, wrench: ArrayLike, link: str) -> None:
         """Take a measured wrench, which moves the end effector in mode admittance.
 
-        Args:
-            now: Steady time of arrival [s].
-            wrench: (6,) that acts on the link, at its origin, in its axes; force first [N, N m].
-            link: One that moves as one with the tip.
+        It is one (6,) that acts on the link, at its origin, in its axes; force first [N, N m].
 
         Raises:
-            UnknownNameError: The link does not.
+            UnknownNameError: The link does not move as one with the tip.
             ValueError: The wrench is not finite, or absurd.
         """
         sensors = self.compiled.sensors
@@ -295,27 +267,16 @@ class TorqueController:
     def zero_wrench(self, now: float) -> Floats:
         """Take what the sensor reads, the mean of the last 0.25 s, as its offset from now on.
 
-        The payload's weight, where the wrench has it, is not part of the offset.
-
-        Args:
-            now: Steady time [s].
-
-        Returns:
-            (6,) the offset that is subtracted from now on, in the end effector's frame [N, N m].
-
-        Raises:
-            TrajectoryError: The arm is not held still, or the readings are too few or scatter.
+        The payload's weight, where the wrench has it, is not part of the offset (6,), which is in
+        the end effector's frame [N, N m]. It is refused unless the arm is held still, and where the
+        readings are too few or scatter.
         """
         request = _control.ZeroRequest()
         self.ask(request, now)
         return request.offset
 
     def hold(self, now: float) -> None:
-        """Come to rest within ``stop_time`` and stay there; ends a fault.
-
-        Raises:
-            TrajectoryError: The mode or phase has no desired state.
-        """
+        """Come to rest within ``stop_time`` and stay there; ends a fault."""
         self.ask(_control.HOLD_REQUEST, now)
 
     def configure(
@@ -328,13 +289,9 @@ class TorqueController:
     ) -> None:
         """Change the settings at any time, without a step in the command.
 
-        Args:
-            now: Steady time [s].
-            settings: All of them.
-            model: With another payload or gravity; None: as it is.
-            transition_time: In which that takes effect [s], at once while silent.
-            space: The same joints with other ``rates``, which follow from payload and efforts;
-                motions that are made from now on keep to them. None: as they are.
+        ``model``: with another payload or gravity, which takes effect within ``transition_time``
+        [s], at once while silent; None: as it is. ``space``: the same joints with other ``rates``,
+        which follow from payload and efforts; motions that are made from now on keep to them.
 
         Raises:
             ValueError: ``hardware_adds_gravity`` differs while commands go out, the effort limits
@@ -352,13 +309,9 @@ class TorqueController:
             self._apply(change, now)
 
     def place_locked(self, now: float, positions: ArrayLike) -> None:
-        """Move locked joints of which no joint state tells.
+        """Move locked joints of which no joint state tells, to positions (m,) [rad or m].
 
         They go there no faster than they can; at once while silent.
-
-        Args:
-            now: Steady time [s].
-            positions: (m,) of ``model.locked_joints`` [rad or m].
         """
         self._apply(_control.LockedRequest(positions), now)
 
@@ -413,11 +366,6 @@ class TorqueController:
         return rejections(self.compiled)
 
     @property
-    def saturated(self) -> int:
-        """Number of commands that an effort limit changed in some joint."""
-        return self.compiled.counters()["saturated"]
-
-    @property
     def interventions(self) -> int:
         """Number of commands that the effort limits or the rate limit changed."""
         return self.compiled.counters()["interventions"]
@@ -467,15 +415,7 @@ def compiled_controller(
 ) -> _control.CompiledController:
     """Return an inactive controller; arguments and errors are those of ``TorqueController``.
 
-    Args:
-        space: Joint names and limits.
-        model: The arm, joints in the same order.
-        settings: The first ones.
-        tip: Link of the end effector, empty for none.
-        offset: (4, 4) pose of the end effector's frame in the tip's.
-        wrench_link: That of wrenches whose frame is no link's; empty: they are refused.
-        **options: ``show_period``, ``sends_joints``, ``has_position_loops``, ``units`` and
-            ``ahead`` of a ``CompiledController``.
+    ``wrench_link``: that of wrenches whose frame is no link's; empty: they are refused.
     """
     if tip:
         require_tip(model, tip)
@@ -516,9 +456,6 @@ def target_request(
     """Return the request for a target of the end effector, see ``TorqueController.set_target``.
 
     The velocity ends after ``lasting`` [s], if not before by ``target_timeout``.
-
-    Raises:
-        TrajectoryError: A part of it is not finite, or not a pose (named).
     """
     try:
         return _control.TargetRequest(

@@ -19,7 +19,7 @@ from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.locked_joints import locked_parameters
+from featherstone_ros.model.joint_selection import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.parameter import (
     Parameter,
@@ -304,10 +304,7 @@ def effort_limit(values: Mapping[str, Value], model: Model, units: DriveUnits) -
 
 
 def require_effort_for_friction(drives: Drives, limit: Floats, model: Model) -> None:
-    """Check that the friction to be compensated leaves the drives an effort.
-
-    ``limit``: (n,) the effort limits, 0 where nothing is to be controlled.
-    """
+    """Check that the friction to be compensated leaves the drives an effort."""
     speed = np.minimum(0.5 * model.velocity_limit, BRISK)
     ends = np.nan_to_num([model.lower, model.upper], posinf=0.0, neginf=0.0)
     standing = np.abs(drives.standing_torque(ends)).max(axis=0)

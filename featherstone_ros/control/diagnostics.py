@@ -67,11 +67,7 @@ PROBLEMS = {
 
 
 def summary(phase: Phase, reason: str, found: Mapping[str, object]) -> tuple[DiagnosticLevel, str]:
-    """Return the level and the line of the diagnostics.
-
-    ``reason``: why the arm is held or not taken over, or empty; ``found``: what was found, by the
-    name of its row in ``PROBLEMS``.
-    """
+    """Return the level and the line of the diagnostics."""
     if phase is Phase.WAITING and reason:
         return DiagnosticLevel.ERROR, reason
     told = [(PROBLEMS[name], what) for name, what in found.items() if what]
@@ -108,11 +104,7 @@ SLOWER = 1.5  # times longer than expected
 
 
 class StatePeriod:
-    """The mean time between joint states, by the controller's time: that of their stamps.
-
-    Attributes:
-        text: That they come too slowly, empty if they do not.
-    """
+    """The mean time between joint states, by the controller's time: that of their stamps."""
 
     def __init__(self) -> None:
         """Have counted none."""
@@ -120,11 +112,7 @@ class StatePeriod:
         self._was_slow, self.text = False, ""
 
     def update(self, now: float, count: int, expected: float, silence: float) -> str:
-        """Count; return ``text``.
-
-        Two windows in a row have to say so: a gap is nothing of the kind. ``count``: of all states
-        so far; those further apart than ``silence`` have stopped [s].
-        """
+        """Count states; two windows in a row have to be slow: a gap is nothing of the kind."""
         elapsed = now - self._begin
         if 0.0 <= elapsed < WINDOW:  # it begins anew where the clock does
             return self.text
@@ -168,10 +156,7 @@ class TrackingWatch:
         self._first = 0.0  # error at the first warning; 0: none
 
     def update(self, now: float, error: Floats | None, tolerance: float) -> TrackingWarning:
-        """Return the warning of an error (n,) of the position; None: none is desired.
-
-        ``tolerance``: the error that ends a motion [rad or m]; 0: none.
-        """
+        """Return the warning of an error (n,) of the position; None: none is desired."""
         bounds = np.minimum(tolerance or USUAL_TOLERANCE, self._reach)
         worst = 0 if error is None else int(np.argmax(np.abs(error) / bounds))
         size = 0.0 if error is None else float(np.abs(error[worst]))
@@ -205,10 +190,7 @@ class Takeover(NamedTuple):
 
 
 class StreamWatch:
-    """The largest age and jump of takeovers, and the time between one's end and the next.
-
-    A report is of those since the report before, or of the last ones.
-    """
+    """The largest age and jump of takeovers, and the time between one's end and the next."""
 
     def __init__(self, names: Sequence[str]) -> None:
         """Have seen none; ``names`` are the joints."""
@@ -249,10 +231,7 @@ class LastMotion(NamedTuple):
 
 
 def last_motion(controller: CompiledController, model: Model, now: float) -> LastMotion:
-    """Return the motion in the last complete joint state, also if it was refused.
-
-    A refused one may show a joint that is too fast to be believed. The controller's loop has ended.
-    """
+    """Return the motion in the last complete joint state, also if it was refused."""
     speed = np.abs(controller.qd)
     if controller.rejection[0]:
         seen = np.abs(controller.heard_qd)

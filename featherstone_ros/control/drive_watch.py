@@ -36,11 +36,7 @@ class EffortWatch:
         self._told: dict[str, str] = {}
 
     def update(self, echo: Floats, states: int) -> dict[str, str]:
-        """Return, by joint, what the effort seems to be instead of torque, in words.
-
-        What was told stays until torque is measured: an arm that carries little tells nothing.
-        ``echo``: (3, n) sums so far of squared commands, of squared efforts, of their products.
-        """
+        """Return, by joint, what the effort seems to be instead of torque, in words."""
         count = states - self._states
         if count < ENOUGH:
             return dict(self._told)
@@ -88,11 +84,7 @@ class DriveWatch:
         echo: Floats,
         states: int,
     ) -> dict[str, str]:
-        """Return, by joint, what has bound its drive since the last look, or is off, in words.
-
-        All figures count from the beginning: how many commands the drives' own limits have cut
-        (n,), the integral of squared currents (n,) [A^2 s], and what ``EffortWatch.update`` takes.
-        """
+        """Return, by joint, what has bound its drive since the last look, or is off, in words."""
         counts, self._cut = cut - self._cut, cut
         charge, self._squared = squared_current - self._squared, squared_current
         duration, self._at = now - self._at, now

@@ -26,8 +26,7 @@ from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.settings import Choice, ControllerSettings
 from featherstone_ros.control.trajectory import Motion, MotionState
 from featherstone_ros.model import Model
-from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.friction import presliding
+from featherstone_ros.model.drives import Drives, presliding
 
 ROUNDING = 1e-6  # share of a limit other than of the position that a plan may touch it by
 JERK_ROUNDING = 1e-3  # the same of the jerk, which is a difference of samples
@@ -126,10 +125,7 @@ class Demand:
 
     @property
     def rates(self) -> tuple[Floats, Floats]:
-        """The acceleration (N, n) where speeds grow, and where they fall; elsewhere 0.
-
-        A joint that stands has just stopped or is about to start, which the next samples tell.
-        """
+        """The acceleration (N, n) where speeds grow, and where they fall; elsewhere 0."""
         sign = self.velocity * self.acceleration
         grows = np.where(sign > 0.0, self.acceleration, 0.0)
         return grows, np.where(sign < 0.0, self.acceleration, 0.0)
@@ -387,11 +383,7 @@ def check_trajectory(
     begin: float,
     velocity: Floats,
 ) -> Feasibility:
-    """Check a trajectory's whole motion, including the way to its first point.
-
-    The time it takes is bounded for any length of the motion and number of points. ``begin`` and
-    ``velocity`` are those of ``check``.
-    """
+    """Check a trajectory's whole motion, including the way to its first point."""
     limits, end = JointSpace.of(model, settings.effort_limit), motion.end
     most = MAX_VALUES / model.n
     step = max(FINEST, (end - begin) / most)
@@ -427,10 +419,7 @@ def is_beyond(verdict: Feasibility, motion: Motion, velocity: Floats) -> bool:
 def check_set_point(
     dynamics: Dynamics, model: Model, settings: ControllerSettings, state: MotionState
 ) -> str:
-    """Return why the motors cannot follow a streamed set-point, empty if they can.
-
-    Its speed and position are checked when it is read.
-    """
+    """Return why the motors cannot follow a streamed set-point, empty if they can."""
     drives = replace(settings.drives, coulomb=np.zeros(model.n), load=0.0)  # it may turn round
     torque = np.abs(drives.torque(dynamics, state.position, state.velocity, state.acceleration))
     worst = int(np.argmax(torque - settings.effort_limit))

@@ -201,10 +201,7 @@ class SampledLoop:
 
     @property
     def gravity_gain(self) -> Floats:
-        """(n,) least position gains k that keep gravity from tipping the arm over: k + G >= 0.
-
-        In proportion to each joint's own gravity stiffness, and no more than needed.
-        """
+        """(n,) least position gains k that keep gravity from tipping the arm over: k + G >= 0."""
         own = np.abs(np.diagonal(self.stiffness, axis1=1, axis2=2)).max(axis=0)
         own = own + SLIGHT * self.heaviest
         root = np.sqrt(own)

@@ -11,7 +11,7 @@ comes first there, too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -91,11 +91,7 @@ def goal_tolerances(
     goal: Iterable[Any],
     goal_time: float,
 ) -> Tolerances:
-    """Return the tolerances of a goal: its own, and the defaults for the others.
-
-    ``path``, ``goal``: control_msgs/JointTolerance, where 0 stands for the default and -1 for no
-    bound, as in ``goal_time`` [s].
-    """
+    """Return a goal's own tolerances, and the defaults where those (JointTolerance) are 0."""
     return Tolerances(
         _overridden(defaults.path, names, path, "path_tolerance"),
         _overridden(defaults.goal, names, goal, "goal_tolerance"),
@@ -138,11 +134,7 @@ def arrival_tolerance(
     q: Floats,
     slides: NDArray[np.bool_],
 ) -> Floats:
-    """Return how far the joints (n,) may be from where they are to stand [rad or m].
-
-    ``goal``: (n,) goal tolerances that are set, 0: none; ``slides``: (n,) whether a joint is
-    prismatic. Where there is no P, as with drives that close the position loops, the most counts.
-    """
+    """Return how far the joints (n,) may be from where they are to stand [rad or m]."""
     stiffness = settings.p
     if settings.mode.feedback is Feedback.ACCELERATIONS:
         stiffness = stiffness * (np.diag(dynamics.crba(q)) + settings.drives.armature)
@@ -155,24 +147,19 @@ def arrival_tolerance(
 def with_others(
     names: Sequence[str], points: Sequence[Point], joints: Sequence[str], position: Floats
 ) -> tuple[list[str], list[Point]]:
-    """Return a trajectory of all joints; those that it does not name stay where they are.
-
-    ``names``: of the points' fields, at least one; ``position``: (n,) where the joints stay.
-    """
+    """Return a trajectory of all joints; those that it does not name stay at a position (n,)."""
     if not names:
         raise JointsError(f"no joint is named; the joints are {', '.join(joints)}")
     others = [i for i, joint in enumerate(joints) if joint not in names]
     stay, still = [float(position[i]) for i in others], [0.0] * len(others)
-    return [*names, *(joints[i] for i in others)], [
-        Point(
-            point.time,
-            [*point.positions, *(stay if len(point.positions) else ())],
-            [*point.velocities, *(still if len(point.velocities) else ())],
-            [*point.accelerations, *(still if len(point.accelerations) else ())],
-            [*point.effort, *(still if len(point.effort) else ())],
-        )
-        for point in points
-    ]
+    more = {"positions": stay} | dict.fromkeys(("velocities", "accelerations", "effort"), still)
+
+    def of_all(point: Point) -> Point:
+        given = {field: getattr(point, field) for field in more}
+        whole: dict[str, Any] = {f: [*given[f], *more[f]] for f in more if len(given[f])}
+        return replace(point, **whole)
+
+    return [*names, *(joints[i] for i in others)], list(map(of_all, points))
 
 
 def code_of(error: TrajectoryError) -> ErrorCode:

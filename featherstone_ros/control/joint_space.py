@@ -51,24 +51,13 @@ class JointSpace:
 
     @classmethod
     def of(cls, model: Model, effort: Floats | None = None) -> JointSpace:
-        """Return a model's.
-
-        A limit of 0, other than of the position, means none. ``effort``: (n,) the usable one
-        instead of the model's, taken as it is.
-        """
-        speed, most, *rates = (
-            np.where(limit > 0.0, limit, np.inf)
-            for limit in (
-                model.velocity_limit,
-                model.effort_limit,
-                model.acceleration_limit,
-                model.deceleration_limit,
-                model.jerk_limit,
-            )
-        )
-        usable = most if effort is None else effort
-        names, types = model.joint_names, model.joint_types
-        return cls(names, types, model.lower, model.upper, speed, usable, *rates)
+        """Return a model's, or those with another usable ``effort`` (n,), taken as it is."""
+        quantities = ("velocity", "effort", "acceleration", "deceleration", "jerk")
+        limits = {one: getattr(model, f"{one}_limit") for one in quantities}
+        limits = {one: np.where(limit > 0.0, limit, np.inf) for one, limit in limits.items()}
+        if effort is not None:
+            limits["effort"] = effort
+        return cls(model.joint_names, model.joint_types, model.lower, model.upper, **limits)
 
     @property
     def continuous(self) -> NDArray[np.bool_]:
@@ -88,10 +77,7 @@ class JointSpace:
         return np.array([np.minimum(limit, bound) for limit, bound in bounds])
 
     def turns(self, distance: Floats) -> Floats:
-        """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left.
-
-        Only of joints that turn without end.
-        """
+        """Return the whole turns (n,) [rad] in a distance (n,): half a turn at most is left."""
         count = np.ceil(np.abs(distance) / TURN - 0.5 - HALF_TURN_SLACK)
         return np.where(self.continuous, TURN * np.sign(distance) * np.maximum(count, 0.0), 0.0)
 
@@ -132,8 +118,6 @@ def reach(model: Model, effort: Floats, armature: Floats, torque_rate: Floats) -
 
     The acceleration is the effort that gravity leaves, over the inertia that the joint moves; the
     jerk is the rate of the effort over the same. inf where there is no limit, or no inertia.
-
-    ``torque_rate``: (n,) of the effort [N m/s or N/s].
     """
     rng = np.random.default_rng(0)
     lower, upper = (np.clip(limit, -np.pi, np.pi) for limit in (model.lower, model.upper))

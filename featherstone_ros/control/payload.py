@@ -10,8 +10,7 @@ import numpy as np
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES, misspelt
-from featherstone_ros.model.primitives import inertial
-from featherstone_ros.model.pseudo_inertia import inertia_matrix
+from featherstone_ros.model.primitives import inertia_matrix, inertial
 from featherstone_ros.model.robot_description import Inertial
 from featherstone_ros.model.rules import COARSE, moments_text
 
@@ -75,11 +74,7 @@ def _body(prefix: str, numbers: Mapping[str, Any], model: Model) -> Inertial | N
 
 
 def require_plausible(prefix: str, load: Inertial, arm: float) -> None:
-    """Raise ValueError unless a payload is a body, and no larger than the arm that carries it.
-
-    Else a value was probably meant in another unit. ``prefix``: of its parameters; ``arm``: the
-    arm's reach [m].
-    """
+    """Raise ValueError unless a payload is a body, and no larger than the arm that carries it."""
     longest = max(arm, MIN_REACH)
     distance = float(np.linalg.norm(load.com))
     if distance > longest:
@@ -103,10 +98,7 @@ def require_plausible(prefix: str, load: Inertial, arm: float) -> None:
 
 
 def reach(model: Model) -> float:
-    """Return an upper bound of the arm's reach: the sum of its joints' offsets [m].
-
-    Prismatic joints count with their stroke as far as it is limited.
-    """
+    """Return an upper bound of the arm's reach: the sum of its joints' offsets [m]."""
     tree = model.tree
     slides = np.array([kind == "prismatic" for kind in model.joint_types])
     stroke = np.maximum(np.abs(model.lower), np.abs(model.upper))

@@ -155,10 +155,7 @@ def outside_text(joint: str, position: float, lower: float, upper: float) -> str
 
 
 def unusable_state(names: Sequence[str], position: Sequence[float], model: Model) -> str:
-    """Say in one line why joint states are refused, with one message as an example.
-
-    Only what the loop does not say by itself: whether names or units are others; else empty.
-    """
+    """Say in one line why joint states are refused, with one message as an example."""
     wrong = wrong_names(names, model.joint_names)
     if wrong or len(position) != len(names):
         return wrong

@@ -87,11 +87,7 @@ class SensorZeros:
         self._weight, self._payload = ToolWeight(), ""
 
     def note(self, zero: Floats, rotation: Floats, arm: ControlledArm) -> str:
-        """Take a zero; return what all of them tell of the tool, empty for nothing.
-
-        ``zero``: (6,) without the known payload's weight, in the end effector's frame;
-        ``rotation``: (3, 3) of that in the base frame.
-        """
+        """Take a zero (6,) in the end effector's frame; return what all tell of the tool."""
         gravity = rotation.T @ np.asarray(arm.values["gravity"], float)
         known = sensed_weight(arm.values, arm.unloaded)
         payload = repr((known, arm.tip, arm.offset.tolist()))

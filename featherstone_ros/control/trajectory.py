@@ -109,10 +109,7 @@ class Motion:
         return float(self._compiled.correction[1])
 
     def sample(self, times: Floats, inside: Floats | None = None) -> Floats:
-        """Return position, velocity, acceleration and extra effort (4, N, n) at times (N,).
-
-        ``inside``: (N,) times that say which piece is meant, where two meet; None: the later one.
-        """
+        """Return position, velocity, acceleration and extra effort (4, N, n) at times (N,)."""
         return self._compiled.sample(times, times if inside is None else inside)
 
     def state(self, time: float) -> MotionState:
@@ -177,15 +174,9 @@ class Trajectory:
     ) -> None:
         """Check everything that does not depend on the arm's state.
 
-        Args:
-            names: Joint names of the points' fields, in any order.
-            points: At least one, times strictly increasing.
-            space: Joints and limits.
-            allow_moving_end: Accept a last point with velocity; the arm is stopped after it.
-            interpolation: Between the points, if they have positions alone.
-
-        Raises:
-            TrajectoryError: With the joint or point and the value at fault.
+        ``names``: of the points' fields, in any order. ``allow_moving_end``: accept a last point
+        with velocity; the arm is stopped after it. ``interpolation``: between points that have
+        positions alone. A TrajectoryError names the joint or point and the value at fault.
         """
         order = joint_order(names, space.names)
         if not points:
@@ -257,10 +248,9 @@ class Trajectory:
     def without_own_torque(self, dynamics: Dynamics, drives: Drives) -> Trajectory:
         """Return it without efforts that are the model's own torque; itself if they are not.
 
-        Efforts add to the model's torque. Some planners give the whole torque instead, which would
-        act twice: it is recognised where every point has it, with friction or without, within
-        ``OWN_TORQUE`` of the largest of its joint along the trajectory. In doubt, as where one
-        point differs, efforts are taken as they are.
+        Some planners give the whole torque, which would act twice: it is recognised where every
+        point has it, with friction or without, within ``OWN_TORQUE`` of the largest of its joint
+        along the trajectory.
         """
         states = self._states
         if not self._has_effort.all() or not self.has_effort:
@@ -347,11 +337,7 @@ class Trajectory:
         self._take(replace(self._states, velocity=velocity))
 
     def check_accelerations(self) -> None:
-        """Check that no piece accelerates a joint as no arm does.
-
-        As a set-point's, an acceleration may be ``SPEED_UP`` velocity limits per second; between
-        points that are closer in time, what changes the velocity by its limit.
-        """
+        """Check that no piece accelerates a joint as no arm does."""
         times, duration = self.times, np.diff(self.times)[:, None]
         bound = np.maximum(SPEED_UP, 1.0 / duration)
         pieces = self.compiled().coefficients[: len(duration)]
@@ -366,13 +352,10 @@ class Trajectory:
             )
 
     def check_start(self, elapsed: float, arm: Floats, tolerance: float) -> None:
-        """Check that the trajectory begins within reach.
+        """Check that the trajectory begins within reach of where the ``arm`` (n,) is.
 
         A point still to come may be as far away as the velocity limits allow until then, plus the
         tolerance; where the trajectory is already under way, the tolerance alone counts.
-
-        ``elapsed``: since the trajectory's start, negative if that lies ahead [s]; ``arm``: (n,)
-        the position that it will begin from; ``tolerance`` [rad or m].
         """
         arm, velocity = np.ascontiguousarray(arm), np.ascontiguousarray(self._space.velocity)
         why, begin = self.compiled().why_not_start(elapsed, arm, velocity, tolerance)
@@ -388,11 +371,7 @@ class Trajectory:
             )
 
     def compiled(self, transition: float = 0.0, tolerance: Floats | None = None) -> CompiledPath:
-        """Return the trajectory as the compiled controller follows it.
-
-        ``transition``: time in which one that ends with velocity is stopped, 0: at once [s];
-        ``tolerance``: (2, n) of position and velocity on the way, 0 for no bound.
-        """
+        """Return the trajectory as the compiled controller follows it."""
         path = self._paths.get(transition) if tolerance is None else None
         if path is None:
             path = CompiledPath(
@@ -413,12 +392,7 @@ class Trajectory:
         return path
 
     def motion(self, now: float, desired: MotionState, transition: float) -> Motion:
-        """Return the motion that follows this trajectory from the present desired state on.
-
-        ``now``: since the trajectory's start [s]; ``transition``: shortest time in which a
-        difference then is removed, and in which a trajectory that ends with velocity is stopped
-        [s].
-        """
+        """Return the motion that follows it from a desired state, ``now`` since its start [s]."""
         space = self._space
         limits = space.lower, space.upper, space.velocity, space.rates
         path = self.compiled(transition)
@@ -435,15 +409,12 @@ def plan_start(
 ) -> float | None:
     """Check that a trajectory can follow, and return its start by the controller's time [s].
 
-    As in joint_trajectory_controller it takes over at once, and leads the arm to its first point.
     The loop that controls the arm goes on meanwhile; it checks the start again when it adopts the
-    trajectory.
+    trajectory, whose continuous joints are moved by whole turns to the desired positions.
 
-    ``trajectory``: its continuous joints are moved by whole turns to the desired positions.
     ``delay``: from the last joint state to its start, negative if that lies in the past [s]; None:
-    it starts with the next joint state. ``inspect``: called last with the motion that will follow,
-    its times counted from the trajectory's start, and the time at which it takes over; may raise
-    TrajectoryError. ``before``: the path that is followed until then.
+    it starts with the next joint state. ``inspect``: as of ``TorqueController.set_trajectory``.
+    ``before``: the path that is followed until then.
     """
     elapsed, desired = -(delay or 0.0), MotionState(*snapshot.desired)
     trajectory.turn_towards(elapsed, desired.position)
@@ -457,11 +428,7 @@ def plan_start(
 
 
 def start_delay(start: float, stamp: float, now: float) -> float:
-    """Return how long after the last joint state a trajectory starts [s], negative if before.
-
-    The start is compared with the state's own stamp (0: none), so that the age of the state does
-    not shift the motion, unless that stamp is missing or of another clock.
-    """
+    """Return how long after the last joint state a trajectory starts [s], negative if before."""
     return start - (stamp if is_same_clock(start, stamp, now) else now)
 
 
@@ -471,10 +438,7 @@ def is_same_clock(start: float, stamp: float, now: float) -> bool:
 
 
 def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
-    """Return a streamed set-point, checked as far as it does not depend on the arm's state.
-
-    Its time is not used. Joints that turn without end go the shortest way from ``near`` (n,).
-    """
+    """Return a streamed set-point, checked as far as it does not depend on the arm's state."""
     state = Trajectory(space.names, [replace(point, time=0.0)], space, True).state(0)
     state = replace(state, position=state.position - space.turns(state.position - near))
     check_speed(state.velocity, space.velocity, "velocity", space)
@@ -550,10 +514,7 @@ def check_fields(index: int, point: Point) -> None:
 def gather(
     points: Sequence[Point], field: str, order: NDArray[np.intp], space: JointSpace
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Collect one field of all points.
-
-    Values (K, n) in joint order, 0 where a point does not have the field, and (K,) who has it.
-    """
+    """Collect a field of all points (K, n), 0 where one does not have it, and (K,) who has it."""
     values = np.zeros((len(points), len(order)))
     present = np.zeros(len(points), dtype=bool)
     for i, point in enumerate(points):
@@ -583,10 +544,7 @@ def check_pieces(position: Floats, effort: Floats, times: list[float]) -> None:
 
 
 def check_limits(states: MotionState, space: JointSpace, may_end_moving: bool) -> None:
-    """Check K points against the joints' limits, and that the last one stands still.
-
-    An effort that a drive does not have is in another unit.
-    """
+    """Check K points against the joints' limits, and that the last one stands still."""
     q, effort, last = states.position, states.effort, states.velocity[-1:]
     if at := first((q < space.lower - LIMIT_SLACK) | (q > space.upper + LIMIT_SLACK)):
         raise TrajectoryError(
@@ -616,13 +574,10 @@ def first(beyond: NDArray[np.bool_]) -> tuple[int, int] | None:
 def spline_velocities(
     times: Sequence[float], positions: Floats, ends_at_rest: bool = True
 ) -> Floats:
-    """Return the velocities of the cubic spline through points.
+    """Return the velocities (K, n) of the cubic spline through points.
 
-    Its acceleration is continuous, and zero at the first point: what comes before is a line, or the
-    way that the arm is led in.
-
-    ``times``: (K,) strictly increasing [s]; ``positions`` and velocities: (K, n); ``ends_at_rest``:
-    at the last point, else the acceleration is zero there.
+    Its acceleration is zero at the first point: what comes before is a line, or the way that the
+    arm is led in; and at the last point, unless it ends at rest.
 
     Source: de Boor, A Practical Guide to Splines, 2001, chapter IV: continuity of the second
     derivative gives a tridiagonal system, here solved from the first point to the last and back.
@@ -656,7 +611,7 @@ def spline_accelerations(times: Sequence[float], positions: Floats, velocities: 
     """Return the accelerations (K, n) of the spline at its points; zero at the last one.
 
     Quintics between points with these are the spline's cubics, but for the last piece: that one
-    comes to rest without a step of the acceleration. ``velocities``: of ``spline_velocities``.
+    comes to rest without a step of the acceleration.
     """
     accelerations = np.zeros_like(positions)
     duration = np.diff(times)[:, None]

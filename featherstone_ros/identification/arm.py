@@ -9,8 +9,8 @@ import numpy as np
 from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion, clean, joined, smooth_all
-from featherstone_ros.identification.friction import Law, explained
 from featherstone_ros.identification.recording import Recording, interpolated
+from featherstone_ros.identification.regression import Law, explained
 from featherstone_ros.model.drives import Drives
 
 WIDER = 2.5  # times the cut-off

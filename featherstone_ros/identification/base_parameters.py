@@ -28,8 +28,7 @@ from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.errors import needed
 from featherstone_ros.identification.bodies import SIZE, Bodies
 from featherstone_ros.identification.fit import Fit, noise
-from featherstone_ros.identification.friction import drive_terms
-from featherstone_ros.identification.regression import Equations
+from featherstone_ros.identification.regression import Equations, drive_terms
 from featherstone_ros.model import Model
 
 SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -141,11 +140,7 @@ def estimate(
     fit: Fit,
     judged: Sequence[int],
 ) -> Estimate:
-    """Estimate base parameters and friction.
-
-    ``facts``: equations of the judged joints, unknowns as in ``fit``. ``sigma`` (j,) from
-    ``fit.noise``. ``base``: of the model's bodies and all its drives' armature.
-    """
+    """Estimate base parameters and friction."""
     b, n, j = SIZE * len(bodies.names), bodies.model.n, len(judged)
     names = np.array(base.texts())
     judged_armature = [b + k for k in judged]
@@ -183,10 +178,7 @@ def estimate(
 
 
 def least_squares(A: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Solve A x = y of unit noise; return x and its standard deviations, inf if undetermined.
-
-    Directions of x whose singular value is negligible are left at 0.
-    """
+    """Solve A x = y of unit noise; return x and its standard deviations, inf if undetermined."""
     scale = np.linalg.norm(A, axis=0)
     seen = scale > 0
     scale[~seen] = 1.0

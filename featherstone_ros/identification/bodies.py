@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model import Model
-from featherstone_ros.model.pseudo_inertia import (
+from featherstone_ros.model.primitives import (
     in_frame,
     inertial_parameters,
     pseudo_inertia,
@@ -94,10 +94,7 @@ class Bodies(Deformable):
 
     @classmethod
     def of(cls, model: Model, boxes: Mapping[str, tuple[Floats, Floats]] | None = None) -> Bodies:
-        """Collect the bodies of a model.
-
-        ``boxes``: lower and upper corner of each link's volume in its frame, where it is known [m].
-        """
+        """Collect the bodies of a model."""
         tree = model.tree
         T = transform(tree.link_rotation, tree.link_translation)
         of_links = in_frame(pseudo_inertia(tree.link_parameters), T)
@@ -237,11 +234,7 @@ def upper_cholesky(J: Floats) -> Floats:
 
 
 def thickened(J: Floats) -> Floats:
-    """Return a similar pseudo-inertia (4, 4) of a body of some thickness; its mass is positive.
-
-    The mean squares of the body's coordinates about its centre of mass, along their principal
-    directions, are raised to those of the thinnest body allowed.
-    """
+    """Return a similar pseudo-inertia (4, 4) of a body of some thickness; its mass is positive."""
     mass, c = J[3, 3], J[:3, 3] / J[3, 3]
     about_com = J[:3, :3] / mass - np.outer(c, c)
     squares, axes = np.linalg.eigh(about_com)

@@ -53,17 +53,11 @@ BY_LOAD = "give a known load: identify --loaded"
 
 @dataclass(frozen=True, eq=False)
 class EffortGains:
-    """Torque per unit of the effort of each joint.
+    """Torque per unit of the effort of each joint."""
 
-    Attributes:
-        joints: n names.
-        gain: (n,) its sign is the drive's direction; NaN where the effort never changes.
-        deviation: (n,) standard deviation.
-    """
-
-    joints: tuple[str, ...]
-    gain: Floats
-    deviation: Floats
+    joints: tuple[str, ...]  # n names
+    gain: Floats  # (n,) its sign is the drive's direction; NaN where the effort never changes
+    deviation: Floats  # (n,) standard deviation
 
     @property
     def share_of_others(self) -> float:
@@ -192,10 +186,7 @@ def _drive(motion: SmoothMotion, carried: Floats, *more: Floats) -> Floats:
 def _found(
     model: Model, motion: SmoothMotion, Y: Floats, drive: Floats, relative: float = 0.0
 ) -> EffortGains:
-    """Return the gains where the torque is Y (N, n, p) times parameters, the first of which is 1.
-
-    ``relative``: deviation of the torque that belongs to the first.
-    """
+    """Return gains where the torque is Y (N, n, p) times parameters, the first of which is 1."""
     measured = [k for k, effort in enumerate(motion.effort.T) if not is_constant(effort)]
     if not measured:
         raise IdentificationError("no effort changes: it tells of no torque")
@@ -249,11 +240,7 @@ def _first(roots: Floats) -> tuple[Floats, Floats]:
 
 
 def _solved(roots: Floats, response: Floats, parameters: Floats) -> tuple[Floats, Floats]:
-    """Return response (n,) and parameters (p,), by Gauss-Newton.
-
-    Joints are weighted by what was left of their efforts a round before. The first parameter is
-    known.
-    """
+    """Return response (n,) and parameters (p,), by Gauss-Newton."""
     n, size, _ = roots.shape
     for _ in range(ROUNDS):
         seen = roots[:, :, :-1] @ parameters

@@ -44,10 +44,7 @@ CONSTANT = 1e-18  # share of the squares that rounding leaves of a constant torq
 
 
 def least_noise(links: Floats, drive: Floats) -> Floats:
-    """Return the RMS that any model leaves of a joint's torque [N m or N].
-
-    ``drive``: RMS of the drive's friction and inertia; shapes as ``links``.
-    """
+    """Return the RMS that any model leaves of a joint's torque [N m or N]."""
     return np.hypot(OF_LINKS * links, OF_DRIVE * drive)
 
 
@@ -89,10 +86,7 @@ def determination(measured: Floats, left_over: Floats) -> Floats:
 
 
 def unexplained(joints: Sequence[str], explained: Explanation) -> list[str]:
-    """Name joints whose torque the model explains worse than its mean would.
-
-    Links without friction are not blamed for friction.
-    """
+    """Name joints whose torque the model explains worse than its mean would."""
     least = -1.0 if explained.name == RIGID else 0.0
     those = [
         f"{joint} (R² {share:.3g})"
@@ -111,10 +105,7 @@ def frictionless(joints: Sequence[str], drives: Drives) -> list[str]:
 
 
 def weights_as_offsets(joints: Sequence[str], drives: Drives, gravity: Floats) -> list[str]:
-    """Name joints whose constant torque is of the size of the weight that they bear.
-
-    ``gravity`` (N, n) torque of the links' weight [N m or N].
-    """
+    """Name joints whose constant torque is of the size of the weight that they bear."""
     borne = rms(gravity)
     offset = np.broadcast_to(drives.offset, borne.shape)
     large = (np.abs(offset) > WEIGHT * borne) & (borne > drives.coulomb) & (borne > 0)
@@ -143,10 +134,7 @@ def worse(joints: Sequence[str], after: Explanation, before: Explanation, least:
 
 
 def common_factor(found: Floats, given: Floats) -> float:
-    """Return by what all links were scaled; 1 where that is not what was found.
-
-    ``found`` (N, n) torque of the links as identified [N m or N]. ``given`` (N, n) as described.
-    """
+    """Return by what all links were scaled; 1 where that is not what was found."""
     moves = rms(given) > OF_TORQUE * rms(given).max()
     found, given = found[:, moves], given[:, moves]
     if moves.sum() < 2:
@@ -158,10 +146,7 @@ def common_factor(found: Floats, given: Floats) -> float:
 
 
 def outside(model: Model, before: Model, boxes: Mapping[str, tuple[Floats, Floats]]) -> list[str]:
-    """Name links whose centre of mass left the link's volume.
-
-    ``boxes``: lower and upper corner of each link's volume in its frame [m].
-    """
+    """Name links whose centre of mass left the link's volume."""
     texts = []
     for link, (lower, upper) in boxes.items():
         if link not in model.link_names:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import IdentificationError, needed
 from featherstone_ros.identification.recording import Recording, interpolated, pause
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, presliding
+from featherstone_ros.model.drives import PRESLIDING_DISPLACEMENT, presliding
 
 FEWEST = 3  # samples that determine a period
 ORDER = 4  # of the Butterworth filter, which runs forward and backward
@@ -85,10 +85,7 @@ def clean(recording: Recording) -> Cleaned:
 
 
 def even_clock(time: Floats) -> Floats | None:
-    """Return the best evenly spaced times, None if one is more than a period off.
-
-    ``time`` (N,) ascending [s].
-    """
+    """Return the best evenly spaced times, None if one is more than a period off."""
     if len(time) < FEWEST:
         return None
     index = np.arange(len(time))
@@ -149,11 +146,7 @@ class ZeroPhase:
     """A low-pass filter without delay, for one sampling rate."""
 
     def __init__(self, cut_off: float, period: float) -> None:
-        """Design the filter.
-
-        ``cut_off``: frequency at which each of its two passes lets 71 % through [Hz]. ``period``:
-        time between two samples [s].
-        """
+        """Design the filter."""
         if not 0 < cut_off * period < 0.5:
             raise IdentificationError(
                 f"a filter of {cut_off:g} Hz needs more than {2 * cut_off:g} samples per second; "
@@ -179,14 +172,7 @@ class ZeroPhase:
 def smooth(
     samples: Recording, cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
 ) -> SmoothMotion:
-    """Filter position, velocity and effort alike; differentiate velocity; drop both ends.
-
-    Where no velocity was measured, position is differentiated. The presliding state passes through
-    the same filter as the measured torque, so that their steps are smoothed alike.
-
-    ``cut_off``: of the filter [Hz]. ``displacement``: over which Coulomb friction turns round
-    [rad or m].
-    """
+    """Filter position, velocity and effort alike; differentiate velocity; drop both ends."""
     low_pass = ZeroPhase(cut_off, samples.period)
     position, effort = low_pass(samples.position), low_pass(samples.effort)
     if samples.velocity is None:

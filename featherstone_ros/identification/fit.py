@@ -31,8 +31,7 @@ from numpy.typing import ArrayLike
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.bodies import SIZE, Deformable
 from featherstone_ros.identification.explanation import squares_about_mean
-from featherstone_ros.identification.friction import Law
-from featherstone_ros.identification.regression import Equations
+from featherstone_ros.identification.regression import Equations, Law
 from featherstone_ros.model.drives import Drives
 
 WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)  # candidates for the prior's widths about the URDF
@@ -64,11 +63,7 @@ class Fit:
 
 
 def noise(equations: Equations) -> Floats:
-    """Return the standard deviation (n,) that weights each joint's torque [N m or N].
-
-    It is the residual of the linear fit with all parameters free, raised where that is correlated:
-    then there are fewer independent samples.
-    """
+    """Return the standard deviation (n,) that weights each joint's torque [N m or N]."""
     p = equations.A.shape[2]
     A = equations.A.reshape(-1, p)
     scale = np.linalg.norm(A, axis=0)
@@ -162,10 +157,7 @@ def _pull(bodies: int, p: int, armature_spread: Floats, width: ArrayLike) -> Flo
 def covariance_factor(
     R: Floats, bodies: Deformable, armature_spread: Floats, width: ArrayLike, fit: Fit
 ) -> Floats:
-    """Return F (p, p): the errors of ``fit.unknowns`` are F times independent ones of deviation 1.
-
-    Arguments as for ``solve``, by which the fit was found.
-    """
+    """Return F (p, p): errors of ``fit.unknowns`` are F times independent ones of deviation 1."""
     root = _root(R, bodies, _pull(len(bodies.U), R.shape[1], armature_spread, width), fit)
     return _by_unknowns(np.eye(R.shape[1]), bodies, fit.theta) @ np.linalg.inv(root)
 
@@ -185,10 +177,7 @@ def _root(R: Floats, bodies: Deformable, pull: Floats, fit: Fit) -> Floats:
 def evidence(
     R: Floats, y: Floats, bodies: Deformable, armature_spread: Floats, width: ArrayLike, fit: Fit
 ) -> float:
-    """Return the logarithm of the torque's probability given the widths, by Laplace's method.
-
-    A constant is left out. Arguments as for ``solve``, by which the fit was found.
-    """
+    """Return the logarithm of the torque's probability given the widths, by Laplace's method."""
     pull = _pull(len(bodies.U), R.shape[1], armature_spread, width)
     left = np.concatenate(
         [R @ fit.unknowns(bodies) - y, pull * np.concatenate([fit.theta, fit.drives])]
@@ -225,12 +214,7 @@ def cross_validate(
     width: ArrayLike,
     step: Callable[[], None] = lambda: None,
 ) -> Floats:
-    """Return what fits to other parts of the motion leave unexplained of each, over all (n,).
-
-    That is each joint's residual sum of squares / sum of squares about the mean.
-
-    ``sigma`` (n,) from ``noise``.
-    """
+    """Return what fits to other parts of the motion leave unexplained of each, over all (n,)."""
     edges = np.linspace(0, 1, FOLDS + 1)
     folds = [equations.between(*pair) for pair in pairwise(edges)]
     reduced = [fold.reduced(1 / sigma) for fold in folds]

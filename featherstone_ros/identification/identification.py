@@ -20,8 +20,6 @@ from featherstone_ros.identification.explanation import Explanation, explain
 from featherstone_ros.identification.faults import find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion, joined
 from featherstone_ros.identification.fit import Fit
-from featherstone_ros.identification.friction import FittedDrives, Law
-from featherstone_ros.identification.friction import fit as fit_friction
 from featherstone_ros.identification.model_order import Fitting, fit_parts
 from featherstone_ros.identification.payload import Payload, forgotten_load
 from featherstone_ros.identification.recording import (
@@ -29,7 +27,6 @@ from featherstone_ros.identification.recording import (
     JointStates,
     Recording,
     choose,
-    in_one_order,
     is_constant,
     moving_joints,
 )
@@ -41,7 +38,8 @@ from featherstone_ros.identification.recording_checks import (
     telling,
     usage,
 )
-from featherstone_ros.identification.regression import one_thread
+from featherstone_ros.identification.regression import FittedDrives, Law, one_thread
+from featherstone_ros.identification.regression import fit as fit_friction
 from featherstone_ros.model import EARTH
 from featherstone_ros.progress import Progress
 
@@ -52,30 +50,21 @@ NEEDED = 6.1  # periods of the cut-off that are held out: a little more than the
 
 @dataclass(frozen=True)
 class Options:
-    """Options of an identification.
+    """Options of an identification."""
 
-    Attributes:
-        held_out: Recordings to score with; if none, the last third of each motion is held out.
-        joints: Joints whose effort counts; None: all that were recorded with effort.
-        topic: Topic of the joint states; None: the one with the most joints.
-        cut_off: Of the filter [Hz].
-        gains: Factors from a joint's effort to its torque, e.g. N m per A.
-        gravity: In the base link's frame [m/s^2].
-        fix_offsets: Correct the encoders' offsets, see ``faults``.
-        fix_delay: Correct the delay of the efforts, likewise.
-        any_duration: Fit recordings that are short, too.
-        boxes: Lower and upper corner of each link's volume in its frame, where it is known [m].
-    """
-
+    # recordings to score with; if none, the last third of each motion is held out
     held_out: Sequence[str | Path] = ()
+    # joints whose effort counts; None: all that were recorded with effort
     joints: Sequence[str] | None = None
-    topic: str | None = None
-    cut_off: float = 2.0
+    topic: str | None = None  # topic of the joint states; None: the one with the most joints
+    cut_off: float = 2.0  # of the filter [Hz]
+    # factors from a joint's effort to its torque, e.g. N m per A
     gains: dict[str, float] = field(default_factory=dict)
-    gravity: Sequence[float] = EARTH
-    fix_offsets: bool = False
-    fix_delay: bool = False
-    any_duration: bool = False
+    gravity: Sequence[float] = EARTH  # in the base link's frame [m/s^2]
+    fix_offsets: bool = False  # correct the encoders' offsets, see ``faults``
+    fix_delay: bool = False  # correct the delay of the efforts, likewise
+    any_duration: bool = False  # fit recordings that are short, too
+    # lower and upper corner of each link's volume in its frame, where it is known [m]
     boxes: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
@@ -88,49 +77,31 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """The result of an identification.
+    """The result of an identification."""
 
-    Attributes:
-        model: From the description; its joints are those of the recordings.
-        arm: As identified, with its possible errors; no friction of joints that did not count.
-        judged: Indices of the joints whose effort counted.
-        law: The law of friction that the cross-validation chose.
-        bodies: The bodies, undeformed.
-        fit: Their deformations and the drives.
-        estimate: The base parameters, the combinations on which torque depends, from the data
-            alone, with standard deviations.
-        width: (10,) of the prior about the URDF, of each component of a body's theta.
-        sigma: (j,) noise of each judged joint [N m or N].
-        before: The description with friction fitted to the same part.
-        recordings: All of them, before they were split.
-        fitted: The part that was fitted.
-        held_out: The part that was not.
-        cut_off: Of the filter [Hz].
-        notes: What was changed and what was missing, in words.
-        faults: Of the recordings, in words: what is identified from them is wrong.
-        suspicions: What else is odd, in words.
-        load: On the last link of the arm as described, that would explain most of the torque.
-        boxes: Of the links, see ``Options``.
-    """
-
-    model: Model
-    arm: Arm
-    judged: tuple[int, ...]
-    law: Law
-    bodies: Bodies
-    fit: Fit
+    model: Model  # from the description; its joints are those of the recordings
+    arm: Arm  # as identified, with its possible errors; no friction of joints that did not count
+    judged: tuple[int, ...]  # indices of the joints whose effort counted
+    law: Law  # the law of friction that the cross-validation chose
+    bodies: Bodies  # the bodies, undeformed
+    fit: Fit  # their deformations and the drives
+    # the base parameters, the combinations on which torque depends, from the data alone, with
+    # standard deviations
     estimate: Estimate
-    width: Floats
-    sigma: Floats
-    before: Arm
-    recordings: tuple[Recording, ...]
-    fitted: tuple[Recording, ...]
-    held_out: tuple[Recording, ...]
-    cut_off: float
-    notes: tuple[str, ...]
+    width: Floats  # (10,) of the prior about the URDF, of each component of a body's theta
+    sigma: Floats  # (j,) noise of each judged joint [N m or N]
+    before: Arm  # the description with friction fitted to the same part
+    recordings: tuple[Recording, ...]  # all of them, before they were split
+    fitted: tuple[Recording, ...]  # the part that was fitted
+    held_out: tuple[Recording, ...]  # the part that was not
+    cut_off: float  # of the filter [Hz]
+    notes: tuple[str, ...]  # what was changed and what was missing, in words
+    # of the recordings, in words: what is identified from them is wrong
     faults: tuple[str, ...] = ()
-    suspicions: tuple[str, ...] = ()
+    suspicions: tuple[str, ...] = ()  # what else is odd, in words
+    # on the last link of the arm as described, that would explain most of the torque
     load: Payload | None = None
+    # of the links, see ``Options``
     boxes: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
@@ -241,9 +212,7 @@ def recorded(
     """Read recordings of the same joints; return them, the joints with effort, and notes."""
     described, notes = moving_joints(urdf), []
     names_by_order = [options.joints or (), described]
-    groups = [
-        in_one_order(read_joint_states(bag, options.topic, reading, names_by_order)) for bag in bags
-    ]
+    groups = [read_joint_states(bag, options.topic, reading, names_by_order) for bag in bags]
     judged = options.joints
     if judged is None:
         judged = _with_effort(groups, described)
@@ -293,11 +262,7 @@ def _with_effort(every: Sequence[Sequence[JointStates]], described: Sequence[str
 def split(
     recordings: Sequence[Recording], fitted: int, cut_off: float
 ) -> tuple[list[Recording], list[Recording]]:
-    """Return the fitted part and the held-out part: the other recordings, or the last thirds.
-
-    Thirds of the time in which the arm moves: a rest at an end counts for ``REST`` at most. Of a
-    short recording more than a third is held out: what the filter needs.
-    """
+    """Return the fitted part and the held-out part: the other recordings, or the last thirds."""
     if len(recordings) > fitted:
         return list(recordings[:fitted]), list(recordings[fitted:])
     shares = [min(_share(r), 1.0 - NEEDED / cut_off / np.ptp(r.time)) for r in recordings]
@@ -324,10 +289,7 @@ def with_friction(
     armature: bool = False,
     physical: bool = True,
 ) -> tuple[Arm, FittedDrives]:
-    """Return an arm with drives fitted to the torque its links leave, and them, of these joints.
-
-    Arguments as of ``score`` and ``friction.fit``.
-    """
+    """Return an arm with drives fitted to the torque its links leave, and them, of these joints."""
     motion = joined([arm.motion(part, cut_off) for part in recordings])
     residual = (motion.effort - arm.torque(motion))[:, judged]
     found = fit_friction(motion.of(judged), residual, armature, physical)

@@ -24,7 +24,7 @@ offsets of encoders: another hypothesis's are bent to a fault that this one may 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import TypeAlias
 
@@ -37,12 +37,11 @@ from featherstone_ros.identification.bodies import SIZE, Bodies
 from featherstone_ros.identification.explanation import OF_LINKS, least_noise
 from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.fit import correlation_length
-from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.recording import interpolated
-from featherstone_ros.identification.regression import link_columns, own_columns
+from featherstone_ros.identification.regression import Law, link_columns, own_columns
 from featherstone_ros.model import Model
-from featherstone_ros.model.friction import smooth_sign
+from featherstone_ros.model.drives import smooth_sign
 
 Width: TypeAlias = float | tuple[float, ...]  # of theta: of all components, or of each of a body
 ROUNDS, TRIES = 40, 8  # of steps at most, and of dampings for a step
@@ -179,7 +178,7 @@ class Inference:
         key = hypothesis, width or self.width
         if key not in self._posteriors:
             alike = replace(hypothesis, offsets=(), shifts=())
-            found = Solver(self, *key).solve(self._similar.get(alike))
+            found = Posterior(self, *key, self._similar.get(alike))
             self._posteriors[key] = self._similar[alike] = found
         return self._posteriors[key]
 
@@ -273,38 +272,6 @@ def horizontal(gravity: Sequence[float] | Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
-    """A hypothesis's posterior: its mode, deviations about that, and its evidence."""
-
-    hypothesis: Hypothesis
-    evidence: float  # logarithm of the torque's probability, but for a constant
-    gains: Floats  # (j,) of the efforts, the sign included
-    deviation: Floats  # (j,) of their logarithms, 0 where they were not free
-    offsets: Floats  # (n,) of the encoders [rad or m]
-    offset_deviation: Floats  # (n,) likewise
-    delay: tuple[float, float]  # of all efforts [s], and its deviation
-    tilt: float  # deviation of its direction [rad]
-    load: tuple[float, float]  # mass on the last link [kg], and its deviation
-    x: Floats = field(repr=False)  # (p,) the solver's unknowns
-    solver: Solver = field(repr=False)
-
-    @cached_property
-    def gravity(self) -> Floats:
-        """(3,) in the base link's frame [m/s^2]."""
-        return self.solver.gravity(self.x)
-
-    @cached_property
-    def left(self) -> Floats:
-        """(N, j) torque that stays unexplained, beside the best drives."""
-        return self.solver.left(self.x)
-
-    @property
-    def shares(self) -> tuple[Floats, Floats]:
-        """RMS of efforts beside their drives (j,), and of what drives take (j,)."""
-        return np.sqrt(self.solver.beside), self.solver.taken(self.x)
-
-
-@dataclass(frozen=True, eq=False)
 class Iterate:
     """What some unknowns explain."""
 
@@ -315,13 +282,21 @@ class Iterate:
     cost: float  # minus the logarithm of the probability, but for a constant
 
 
-class Solver:
-    """Finds the posterior of one hypothesis."""
+class Posterior:
+    """A hypothesis's posterior: its mode, deviations about that, and its evidence."""
 
-    def __init__(self, inference: Inference, hypothesis: Hypothesis, width: Width) -> None:
-        """Lay out the unknowns: theta, load, delay, tilt, offsets, logarithms of gains."""
+    def __init__(
+        self,
+        inference: Inference,
+        hypothesis: Hypothesis,
+        width: Width,
+        similar: Posterior | None = None,
+    ) -> None:
+        """Find it. The unknowns: theta, load, delay, tilt, offsets, logarithms of gains.
+
+        ``similar``: of a hypothesis with the same gains, where the search may begin.
+        """
         self.all, self.hypothesis, self.bodies = inference, hypothesis, inference.bodies
-        self.width = width
         self.rows = inference.rows(hypothesis)
         if hypothesis.weightless:
             self.rows = self.rows.but_for(
@@ -329,77 +304,99 @@ class Solver:
             )
         j, n = len(inference.judged), inference.model.n
         order = hypothesis.order or tuple(range(j))
-        links = SIZE * len(self.bodies.names)
-        self.N, self.j, self.n, self.links = len(self.rows.efforts), j, n, links
-        self.effort = [links + n + 3 + order[k] for k in range(j)]
-        self.geometry = links + np.array([n, n + 1, *hypothesis.offsets], dtype=np.intp)
+        self.N, self.j = len(self.rows.efforts), j
+        self.links = SIZE * len(self.bodies.names)
+        self.effort = [self.links + n + 3 + order[k] for k in range(j)]
+        self.geometry = self.links + np.array([n, n + 1, *hypothesis.offsets], dtype=np.intp)
         self.sign = np.ones(j)
         self.sign[list(hypothesis.negative)] = -1.0
-        load = LOAD * (1.0 if hypothesis.loaded else NO_LOAD)
+        self.member = np.zeros((j, len(hypothesis.gains)))  # which efforts have which gain
+        for column, group in enumerate(hypothesis.gains):
+            self.member[list(group), column] = 1.0
         parts: list[Floats] = [
-            np.tile(width, links // np.size(width)),
-            load,
+            np.tile(width, self.links // np.size(width)),
+            LOAD * (1.0 if hypothesis.loaded else NO_LOAD),
             np.array([DELAY]),
             np.full(2, TILT),
             np.full(len(hypothesis.offsets), OFFSET),
             np.full(len(hypothesis.gains), GAIN),
         ]
-        self.spread = np.concatenate(parts)
-        self.precision = self.spread**-2
+        self.precision = np.concatenate(parts) ** -2
+        self.at = np.cumsum([len(part) for part in parts])
         self.beside = self.rows.products[range(j), self.effort, self.effort] / self.N
         self.least = np.maximum(inference.least**2, (OF_LINKS**2) * self.beside) + 1e-300
-        self.at = np.cumsum([len(part) for part in parts])
+        a, b, late, c, d, p = self.at
+        # (m, p) the derivatives of the factors by load, tilt and offsets
+        self.slope = np.zeros((self.links + n + 2, p))
+        self.slope[self.links - SIZE : self.links, a:b] = np.eye(SIZE)
+        self.slope[self.geometry, np.arange(late, d)] = 1.0
+
+        point, H = self._found(similar)
+        self.x = point.x
+        paid = np.r_[:b, c : len(H)]  # not what is estimated in any hypothesis
+        volume = np.linalg.slogdet(H[np.ix_(paid, paid)])[1] - np.log(self.precision[paid]).sum()
+        evidence = -point.cost - 0.5 * volume + self._dissipating(point)
+        evidence -= THETAS.get(width, 0.0) if isinstance(width, float) else 0.0
+        self.evidence = float(evidence)  # logarithm of the probability, but for a constant
+        deviation = np.sqrt(np.diag(np.asarray(np.linalg.inv(H), float)))
+        # Offsets of the encoders (n,) [rad or m], and their deviations, 0 where they were not free.
+        self.offsets, self.offset_deviation = np.zeros((2, n))
+        self.offsets[list(hypothesis.offsets)] = self.x[c:d]
+        self.offsets += np.array(hypothesis.shifts or 0.0)
+        self.offset_deviation[list(hypothesis.offsets)] = deviation[c:d]
+        self.gains = self._gains(self.x)  # (j,) of the efforts, the sign included
+        self.deviation = self.member @ deviation[d:]  # (j,) of their logarithms, 0 likewise
+        # The delay of all efforts [s], the tilt of gravity [rad], the mass on the last link [kg].
+        self.delay = float(self.x[b]) + hypothesis.late, float(deviation[b])
+        self.tilt = float(np.linalg.norm(deviation[late:c]))  # its deviation
+        self.load = float(self.x[a]), float(deviation[a])
 
     @cached_property
-    def member(self) -> Floats:
-        """(j, gains) which efforts have which gain."""
-        member = np.zeros((self.j, len(self.hypothesis.gains)))
-        for column, group in enumerate(self.hypothesis.gains):
-            member[list(group), column] = 1.0
-        return member
+    def gravity(self) -> Floats:
+        """(3,) in the base link's frame [m/s^2]."""
+        down = np.asarray(self.hypothesis.gravity or self.all.model.gravity, float)
+        tilt = self.x[self.at[2] : self.at[3]] @ horizontal(down)
+        turned = down + np.cross(tilt, down)
+        return turned * np.linalg.norm(down) / (np.linalg.norm(turned) or 1.0)
 
-    def gain(self, x: Floats) -> Floats:
-        """Return the efforts' gains (j,)."""
+    @cached_property
+    def left(self) -> Floats:
+        """(N, j) torque that stays unexplained, beside the best drives."""
+        factors = self._remaining(self.x, self._value(self.x))
+        return np.column_stack([s @ f for s, f in zip(self.rows.samples, factors, strict=True)])
+
+    @property
+    def shares(self) -> tuple[Floats, Floats]:
+        """RMS of efforts beside their drives (j,), and of what drives take (j,)."""
+        terms = self._drives(self.x)[:, :-1]  # the last is the constant
+        own = self.rows.own[:, :-1, :-1]
+        taken = np.maximum(np.einsum("ja,jab,jb->j", terms, own, terms), 0.0)
+        return np.sqrt(self.beside), np.sqrt(taken / self.N)
+
+    def _gains(self, x: Floats) -> Floats:
         return self.sign * np.exp(self.member @ x[self.at[4] :])
 
-    def value(self, x: Floats) -> Floats:
+    def _value(self, x: Floats) -> Floats:
         """Return the factors (m,) of a joint's torque."""
-        links, (a, b, late, _, d, _) = self.links, self.at
-        value = np.zeros(links + self.n + 2)
-        value[:links] = self.bodies.deformed(x[:a])
-        value[links - SIZE : links] += x[a:b]
+        a, b, late, _, d, _ = self.at
+        value = np.zeros(len(self.slope))
+        value[: self.links] = self.bodies.deformed(x[:a])
+        value[self.links - SIZE : self.links] += x[a:b]
         value[self.geometry] = x[late:d]
         return value
 
-    def slope(self, x: Floats) -> Floats:
-        """Return the derivatives (m, p) of the factors by x."""
-        slope = self.constant_slope.copy()
-        for body, block in enumerate(self.bodies.jacobian(x[: self.at[0]])):
-            rows = slice(SIZE * body, SIZE * (body + 1))
-            slope[rows, rows] = block
-        return slope
-
-    @cached_property
-    def constant_slope(self) -> Floats:
-        """(m, p) the derivatives by load, tilt and offsets."""
-        links, (a, b, late, _, d, p) = self.links, self.at
-        slope = np.zeros((links + self.n + 2, p))
-        slope[links - SIZE : links, a:b] = np.eye(SIZE)
-        slope[self.geometry, np.arange(late, d)] = 1.0
-        return slope
-
-    def remaining(self, x: Floats, value: Floats) -> Floats:
+    def _remaining(self, x: Floats, value: Floats) -> Floats:
         """Return each joint's factors (j, m) of the columns in the torque that is left."""
         left = np.zeros(self.rows.products.shape[:2])
         left[range(self.j), self.effort] = 1.0
-        left[:, : len(value)] -= self.gain(x)[:, None] * value
+        left[:, : len(value)] -= self._gains(x)[:, None] * value
         left[:, len(value)] -= x[self.at[1]]
         return left
 
-    def at_point(self, x: Floats) -> Iterate:
+    def _at(self, x: Floats) -> Iterate:
         """Return what unknowns explain; the noise is what they leave."""
-        value, length = self.value(x), self.all.length
-        left = self.remaining(x, value)
+        value, length = self._value(x), self.all.length
+        left = self._remaining(x, value)
         rest = (self.rows.products @ left[:, :, None])[:, :, 0]
         squares = np.maximum((left * rest).sum(axis=1), 0.0)
         variance = np.maximum(squares / self.N, self.least)
@@ -407,11 +404,14 @@ class Solver:
         cost = 0.5 * float(noise + self.precision @ x**2)
         return Iterate(x, value, rest, 1.0 / (variance * length), cost)
 
-    def normal(self, point: Iterate) -> tuple[Floats, Floats]:
+    def _normal(self, point: Iterate) -> tuple[Floats, Floats]:
         """Return the second derivatives (p, p) of the cost, and what it falls by per unknown."""
         x, value, rest, weight = point.x, point.value, point.rest, point.weight
-        m, gain, late, gains = len(value), self.gain(x), self.at[1], slice(self.at[4], None)
-        G, scaled, slope = self.rows.products, weight * gain, self.slope(x)
+        m, gain, late, gains = len(value), self._gains(x), self.at[1], slice(self.at[4], None)
+        G, scaled, slope = self.rows.products, weight * gain, self.slope.copy()
+        for body, block in enumerate(self.bodies.jacobian(x[: self.at[0]])):
+            rows = slice(SIZE * body, SIZE * (body + 1))
+            slope[rows, rows] = block
         H = slope.T @ np.tensordot(scaled * gain, self.rows.inner, 1) @ slope
         H[late] += slope.T @ (scaled @ G[:, :m, m])
         H[late, late] += weight @ G[:, m, m]
@@ -428,26 +428,34 @@ class Solver:
         return H + np.diag(self.precision), gradient - self.precision * x
 
     @np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
-    def solve(self, similar: Posterior | None = None) -> Posterior:
-        """Return the posterior; that of a similar hypothesis may be where to begin."""
-        point, damping = self.at_point(np.zeros(len(self.spread))), DAMPING
+    def _found(self, similar: Posterior | None) -> tuple[Iterate, Floats]:
+        """Return the mode, and the second derivatives of the cost a step before."""
+        point, damping = self._at(np.zeros(len(self.precision))), DAMPING
         if similar:
-            point = min(point, self.at_point(self._beginning(similar)), key=lambda p: p.cost)
+            *_, c, d, _ = self.at
+            x = point.x.copy()
+            x[:c] = similar.x[:c]
+            shifts = np.array(self.hypothesis.shifts or 0.0)
+            x[c:d] = (similar.offsets - shifts)[list(self.hypothesis.offsets)]
+            x[d:] = [np.log(np.abs(similar.gains[group[0]])) for group in self.hypothesis.gains]
+            point = min(point, self._at(x), key=lambda p: p.cost)
         for _ in range(ROUNDS):
-            H, fall = self.normal(point)
-            there, damping = self._lower(point, H, fall, damping)
-            better, point = point.cost - there.cost, there
-            if better < CONVERGED:
+            H, fall = self._normal(point)
+            before = point.cost
+            for _ in range(TRIES):
+                damped = H + damping * np.diag(np.diag(H))
+                there = self._at(point.x + np.linalg.solve(damped, fall))
+                if there.cost < point.cost:
+                    point, damping = there, 0.1 * damping
+                    break
+                damping *= 10.0
+            if before - point.cost < CONVERGED:
                 break
-        paid = np.r_[: self.at[1], self.at[3] : len(H)]  # not what is estimated in any hypothesis
-        volume = np.linalg.slogdet(H[np.ix_(paid, paid)])[1] - np.log(self.precision[paid]).sum()
-        evidence = -point.cost - 0.5 * volume + self._dissipating(point)
-        evidence -= THETAS.get(self.width, 0.0) if isinstance(self.width, float) else 0.0
-        return self._posterior(point.x, float(evidence), np.asarray(np.linalg.inv(H), float))
+        return point, H
 
     def _drives(self, x: Floats) -> Floats:
         """Return the terms (j, t) of the drives, in the unit and with the sign of the efforts."""
-        factors = self.remaining(x, self.value(x))
+        factors = self._remaining(x, self._value(x))
         return (self.rows.drive @ factors[:, :, None])[:, :, 0]
 
     def _dissipating(self, point: Iterate) -> float:
@@ -463,67 +471,3 @@ class Solver:
         taken = self.sign * (power * self._drives(point.x)).sum(axis=1)
         ratio = np.where(spread > 0, taken / np.maximum(spread, 1e-300), 0.0)
         return float(needed("scipy.special").log_ndtr(np.maximum(ratio, -GIVING)).sum())
-
-    def _beginning(self, similar: Posterior) -> Floats:
-        """Return the unknowns of a posterior with the same gains."""
-        *_, c, d, p = self.at
-        shifts = np.zeros(self.n) + np.array(self.hypothesis.shifts or 0.0)
-        x = np.empty(p)
-        x[:c] = similar.x[:c]
-        x[c:d] = (similar.offsets - shifts)[list(self.hypothesis.offsets)]
-        x[d:] = [np.log(np.abs(similar.gains[group[0]])) for group in self.hypothesis.gains]
-        return x
-
-    def _lower(
-        self, point: Iterate, H: Floats, fall: Floats, damping: float
-    ) -> tuple[Iterate, float]:
-        """Return a point of less cost, and the next damping; the same point if none is found."""
-        for _ in range(TRIES):
-            damped = H.copy()
-            damped.ravel()[:: len(H) + 1] += damping * np.diag(H)
-            step = np.linalg.solve(damped, fall)
-            there = self.at_point(point.x + step)
-            if there.cost < point.cost:
-                return there, 0.1 * damping
-            damping *= 10.0
-        return point, damping
-
-    def _posterior(self, x: Floats, evidence: float, covariance: Floats) -> Posterior:
-        deviation = np.sqrt(np.diag(covariance))
-        a, b, late, c, d, _ = self.at
-        offsets, spread = np.zeros((2, self.n))
-        offsets[list(self.hypothesis.offsets)] = x[c:d]
-        offsets += np.array(self.hypothesis.shifts or 0.0)
-        spread[list(self.hypothesis.offsets)] = deviation[c:d]
-        return Posterior(
-            self.hypothesis,
-            evidence,
-            self.gain(x),
-            self.member @ deviation[d:],
-            offsets,
-            spread,
-            (float(x[b]) + self.hypothesis.late, float(deviation[b])),
-            float(np.linalg.norm(deviation[late:c])),
-            (float(x[a]), float(deviation[a])),
-            x,
-            self,
-        )
-
-    def gravity(self, x: Floats) -> Floats:
-        """Return gravity (3,), tilted about horizontal axes [m/s^2]."""
-        _, _, late, c, *_ = self.at
-        down = np.asarray(self.hypothesis.gravity or self.all.model.gravity, float)
-        turned = down + np.cross(x[late:c] @ horizontal(down), down)
-        size = np.linalg.norm(down)
-        return turned * size / (np.linalg.norm(turned) or 1.0)
-
-    def taken(self, x: Floats) -> Floats:
-        """Return the RMS (j,) of what the drives' friction and inertia take of the efforts."""
-        terms = self._drives(x)[:, :-1]  # the last is the constant
-        own = self.rows.own[:, :-1, :-1]
-        return np.sqrt(np.maximum(np.einsum("ja,jab,jb->j", terms, own, terms), 0.0) / self.N)
-
-    def left(self, x: Floats) -> Floats:
-        """Return the torque (N, j) that stays unexplained, beside the best drives."""
-        factors = self.remaining(x, self.value(x))
-        return np.column_stack([s @ f for s, f in zip(self.rows.samples, factors, strict=True)])

@@ -27,10 +27,11 @@ from featherstone_ros.identification.fit import (
     noise,
     solve,
 )
-from featherstone_ros.identification.friction import Law, drive_terms
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
     Equations,
+    Law,
+    drive_terms,
     filtered,
     fitted_cut_off,
     link_columns,
@@ -38,7 +39,7 @@ from featherstone_ros.identification.regression import (
     placed,
     prepared,
 )
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.model.drives import PRESLIDING_DISPLACEMENT
 from featherstone_ros.progress import Progress
 
 STIFFNESS = drive_terms(6).index("stiffness")
@@ -78,11 +79,7 @@ class Fitting:
         cut_off: float,
         boxes: Mapping[str, tuple[Floats, Floats]] | None = None,
     ) -> None:
-        """Prepare the equations of the links.
-
-        ``cut_off``: of the scores' filter [Hz]. ``boxes``: of the links, see ``Bodies.of``;
-        ``within_volumes`` makes use of them.
-        """
+        """Prepare the equations of the links."""
         self.dynamics, self.bodies = Dynamics(model), Bodies.of(model)
         self._bounded = Bodies.of(model, boxes)
         self.judged = list(judged)
@@ -246,10 +243,7 @@ def fit_parts(fitting: Fitting, progress: Progress | None = None) -> tuple[Fit, 
 def armature_spread(
     dynamics: Dynamics, parts: Sequence[Recording], judged: Sequence[int]
 ) -> Floats:
-    """Return the prior spread of drive inertia (j,): the mean inertia of the links at the joints.
-
-    The mean over all joints, not each joint's own: a wrist's geared rotor outweighs the hand.
-    """
+    """Return the prior spread of drive inertia (j,): the mean inertia of links at the joints."""
     q = np.concatenate([part.position[:: max(1, len(part.time) // 100)] for part in parts])
     M = dynamics.crba(np.ascontiguousarray(q))
     return np.full(len(judged), np.diagonal(M, axis1=1, axis2=2).mean())

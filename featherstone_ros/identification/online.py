@@ -15,8 +15,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import UnknownNameError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.first_moment import LEVER
-from featherstone_ros.identification.payload import Payload, find_payload
+from featherstone_ros.identification.payload import LEVER, Payload, find_payload
 from featherstone_ros.identification.recording import Recording
 
 MIN_TIME = 8.0  # [s] of states before an answer
@@ -30,16 +29,7 @@ class OnlinePayload:
     """Identifies the load on one link of a known arm, state by state."""
 
     def __init__(self, arm: Arm, link: str, cut_off: float = 2.0) -> None:
-        """Start without states.
-
-        Args:
-            arm: Model and drives without the load.
-            link: The link that carries the load.
-            cut_off: Of the filter [Hz].
-
-        Raises:
-            UnknownNameError: There is no such link.
-        """
+        """Start without states."""
         if link not in arm.model.link_names:
             raise UnknownNameError("link", link, arm.model.link_names)
         self.arm, self.link, self._cut_off = arm, link, cut_off
@@ -99,11 +89,7 @@ class OnlinePayload:
         return self.progress >= 1.0
 
     def answer(self) -> Payload:
-        """Return the load.
-
-        Raises:
-            FeatherstoneError: The states do not determine it; the message says why.
-        """
+        """Return the load."""
         time = np.array([time for time, _ in self._states])
         states = np.array([state for _, state in self._states]).reshape(-1, 3, self.arm.model.n)
         q, qd, effort = np.moveaxis(states, 1, 0)

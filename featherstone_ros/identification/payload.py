@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,24 +23,27 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.errors import FeatherstoneError, IdentificationError, UnknownNameError
 from featherstone_ros.identification.arm import Arm
-from featherstone_ros.identification.base_parameters import least_squares, probable_widths
+from featherstone_ros.identification.base_parameters import (
+    UNDETERMINED,
+    least_squares,
+    probable_widths,
+)
 from featherstone_ros.identification.bodies import SIZE, Bodies, Deformable, upper_cholesky
 from featherstone_ros.identification.explanation import CERTAIN, MIN_LOAD
 from featherstone_ros.identification.filtering import SmoothMotion, clean
-from featherstone_ros.identification.first_moment import UnseparatedError, first_moment
-from featherstone_ros.identification.fit import Fit, covariance_factor, evidence, noise, solve
-from featherstone_ros.identification.friction import Law
+from featherstone_ros.identification.fit import covariance_factor, evidence, noise, solve
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.regression import (
     Equations,
+    Law,
     drive_columns,
     filtered,
     one_thread,
     prepared,
 )
 from featherstone_ros.model.body_tree import parameters_of
-from featherstone_ros.model.primitives import sphere
-from featherstone_ros.model.pseudo_inertia import UPPER, inertia_matrix, pseudo_inertia
+from featherstone_ros.model.parameter_files import parameter_text, rounded
+from featherstone_ros.model.primitives import UPPER, inertia_matrix, pseudo_inertia, sphere
 
 DENSITY = 1000.0  # [kg/m^3] of the ball: grippers are hollow
 MIN_BALL = 0.02  # [kg] least mass of the ball
@@ -52,40 +56,29 @@ MIN_EXPLAINED = 0.5  # share of the unexplained squares that it must explain
 DRIVE_TERMS = len(Law().terms)
 MIN_TRUST = 0.1  # of a joint's samples, RMS
 STEP = 1e-6  # of deviations, for derivatives
+LEVER = 0.1  # [m] scales the first moment to the mass
+UNKNOWN = 100.0  # [kg] prior deviation of the mass, and of the first moment / LEVER
+SEPARATE = 0.01  # relative singular value of mass and first moment that are told apart
 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A load on a link, and how well it is known.
+    """A load on a link, and how well it is known."""
 
-    Attributes:
-        link: Which link.
-        joints: (n,) names of the joints that were judged.
-        mass: [kg].
-        com: (3,) in the link's frame [m]; as given, if its deviation is 0.
-        inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
-        mass_deviation: Standard deviation of ``mass``, given the prior, by noise and by the errors
-            of the arm's links [kg].
-        com_deviation: (3,) likewise [m].
-        inertia_deviation: (3, 3) likewise [kg m^2].
-        free_mass: Mass by least squares alone, which may be negative [kg].
-        free_deviation: Its standard deviation [kg].
-        before: (n,) RMS of the torque left unexplained without it [N m or N].
-        after: (n,) the same with it.
-    """
-
-    link: str
-    joints: tuple[str, ...]
-    mass: float
-    com: Floats
-    inertia: Floats
+    link: str  # which link
+    joints: tuple[str, ...]  # (n,) names of the joints that were judged
+    mass: float  # [kg]
+    com: Floats  # (3,) in the link's frame [m]; as given, if its deviation is 0
+    inertia: Floats  # (3, 3) about the centre of mass, in the link's axes [kg m^2]
+    # standard deviation of ``mass``, given the prior, by noise and by the errors of the arm's
+    # links [kg]
     mass_deviation: float
-    com_deviation: Floats
-    inertia_deviation: Floats
-    free_mass: float
-    free_deviation: float
-    before: Floats
-    after: Floats
+    com_deviation: Floats  # (3,) likewise [m]
+    inertia_deviation: Floats  # (3, 3) likewise [kg m^2]
+    free_mass: float  # mass by least squares alone, which may be negative [kg]
+    free_deviation: float  # its standard deviation [kg]
+    before: Floats  # (n,) RMS of the torque left unexplained without it [N m or N]
+    after: Floats  # (n,) the same with it
 
     @property
     def explained(self) -> float:
@@ -96,24 +89,6 @@ class Payload:
     def significant(self) -> bool:
         """Whether the data show that there is a load at all."""
         return self.free_mass > CERTAIN * self.free_deviation
-
-
-@dataclass(frozen=True, eq=False)
-class ArmErrors:
-    """Torque that errors of the arm may cause."""
-
-    columns: Floats  # (N, n, m) of independent errors, whose deviation is the width
-    widths: Floats  # (k,) candidates
-    probability: Floats  # (k,) of each
-
-    @property
-    def width(self) -> float:
-        """Root mean square of the widths."""
-        return float(np.sqrt(self.probability @ self.widths**2))
-
-    def mean(self, values: Sequence[Floats]) -> Floats:
-        """Return the mean of values, one for each width."""
-        return np.tensordot(self.probability, np.array(values), axes=1)
 
 
 def find_payload(
@@ -175,39 +150,32 @@ def find_payload(
         stretches = [stretch for r in recordings for stretch in clean(r).stretches]
         motions = prepared(stretches, cut_off, arm.drives.presliding_displacement)
         facts = filtered(motions, columns, cut_off, torque)
-        own = [SIZE + k * model.n + j for k in range(len(law.terms)) for j in joints]
-        of_arm = facts.A[:, joints, SIZE + len(law.terms) * model.n :]
+        own = [SIZE + k * model.n + j for k in range(DRIVE_TERMS) for j in joints]
+        by_arm = facts.A[:, joints, SIZE + DRIVE_TERMS * model.n :]
         facts = Equations(facts.A[:, joints][:, :, [*range(SIZE), *own]], facts.tau[:, joints])
-        if np.linalg.norm(facts.A[:, :, :SIZE]) < 1e-9:
+        bare = Equations(facts.A[:, :, :SIZE], facts.tau)  # without drives
+        if np.linalg.norm(bare.A) < 1e-9:
             raise IdentificationError(f"no joint that was recorded carries a load on {link}")
         widths, probability = np.ones((2, 1))
         if subtracted:
             by_arm = _changes(facts, law, len(joints))
-            widths, probability = probable_widths(
-                Equations(facts.A[:, :, :SIZE], facts.tau), by_arm
-            )
+            widths, probability = probable_widths(bare, by_arm)
         elif arm.errors is None:
-            widths, probability = probable_widths(facts, of_arm)
-            by_arm = of_arm
+            widths, probability = probable_widths(facts, by_arm)
         else:
             b, terms = SIZE * len(bodies.names), len(arm.errors.law.terms)
             drives = [b + k * model.n + j for k in range(terms) for j in arm.errors.joints]
-            by_arm = of_arm[:, :, [*range(b), *drives]] @ arm.errors.factor
+            by_arm = by_arm[:, :, [*range(b), *drives]] @ arm.errors.factor
         # Of a joint at rest little is trusted: its noise is that of as many samples as are.
         offsets = facts.A[:, range(len(joints)), -len(joints) + np.arange(len(joints))]
         trust = np.sqrt((offsets**2).mean(axis=0))
-        if not fit_drives:
-            facts = Equations(facts.A[:, :, :SIZE], facts.tau)
         names = tuple(model.joint_names[j] for j in joints)
-        return _solve(link, names, facts, ArmErrors(by_arm, widths, probability), trust, centre)
+        errors = by_arm, widths, probability
+        return _solve(link, names, facts if fit_drives else bare, errors, trust, centre)
 
 
 def _changes(facts: Equations, law: Law, count: int) -> Floats:
-    """Return the torque (N, n, m) of drives that changed between two drives of one motion.
-
-    Friction and offset change as an arm warms up, a rotor does not. Each of width 1 is as large as
-    the load's torque of its joint.
-    """
+    """Return the torque (N, n, m) of drives that changed between two drives of one motion."""
     changing = [k for k, term in enumerate(law.terms) if term != "armature"]
     own = [SIZE + k * count + j for k in changing for j in range(count)]
     columns = facts.A[:, :, own]
@@ -223,11 +191,7 @@ def forgotten_load(
     judged: Sequence[int],
     fit_drives: bool,
 ) -> Payload | None:
-    """Return the load on the last link that explains most of the remaining torque, if there is one.
-
-    A gripper or tool missing from the URDF is the most common error. Arguments as for
-    ``find_payload``.
-    """
+    """Return the load on the last link that explains most of the remaining torque, if there is."""
     link = arm.model.tree.body_names[int(arm.model.tree.joint_body.max()) + 1]
     try:
         found = find_payload(arm, recordings, link, cut_off, judged, fit_drives)
@@ -241,21 +205,27 @@ def _solve(
     link: str,
     joints: tuple[str, ...],
     facts: Equations,
-    errors: ArmErrors,
+    errors: tuple[Floats, Floats, Floats],
     trust: Floats,
     com: Floats | None,
 ) -> Payload:
-    both = facts.beside(Equations(errors.columns, facts.tau))
+    """Return the load.
+
+    ``errors``: torque (N, n, m) of independent errors of the arm, whose deviation is one of k
+    widths, and the probability of each width.
+    """
+    by_arm, widths, probability = errors
+    both = facts.beside(Equations(by_arm, facts.tau))
     sigma = noise(both) / np.maximum(trust, MIN_TRUST)
     p = facts.A.shape[2]
     reduced = both.reduced(1 / sigma)
-    R, y = _without_arm(*reduced, p, errors.width)
+    R, y = _without_arm(*reduced, p, float(np.sqrt(probability @ widths**2)))
     unknowns = _unknowns(p, com)
     free, deviation = least_squares(R @ unknowns, y)
     _require_mass(link, R, y, com, free[0], deviation[0])
     free = unknowns @ free
     ball = Deformable(upper_cholesky(_ball(free, com)[None]))
-    spreads = [_pinned(s, com) for s in SPREADS]
+    spreads = SPREADS if com is None else [np.append(s[:7], [PINNED] * 3) for s in SPREADS]
     armature = np.ones((p - SIZE) // DRIVE_TERMS)
     fits = [solve(R, y, ball, armature, s) for s in spreads]
     logs = [evidence(R, y, ball, armature, *both) for both in zip(spreads, fits, strict=True)]
@@ -268,14 +238,20 @@ def _solve(
     drives = facts.A[:, :, SIZE:]
     rows = (drives / sigma[:, None]).reshape(facts.tau.size, -1)
     bare = facts.tau - drives @ np.linalg.lstsq(rows, (facts.tau / sigma).ravel(), rcond=None)[0]
-    by_width = [_without_arm(*reduced, p, width)[0] for width in errors.widths]
-    covariance = errors.mean([_covariance(R, unknowns) for R in by_width])
+    covariance, variances = np.zeros((4, 4)), np.zeros((len(spreads), SIZE))  # over all widths
+    for width, share in zip(widths, probability, strict=True):
+        rows, _ = _without_arm(*reduced, p, width)
+        A = rows @ unknowns
+        covariance += share * (
+            unknowns[:4] @ np.linalg.pinv(A.T @ A, hermitian=True) @ unknowns[:4].T
+        )
+        for k, one in enumerate(fits):
+            factor = covariance_factor(rows, ball, armature, spreads[k], one)
+            steps = STEP * factor[:SIZE].T
+            more, less = (_mass_com_inertia(ball.deformed(one.theta) + s) for s in (steps, -steps))
+            variances[k] += share * (((more - less) / (2 * STEP)) ** 2).sum(axis=0)
     free_deviation = float(np.sqrt(covariance[0, 0]))
-    within = [
-        errors.mean([_variances(R, ball, armature, s, one) for R in by_width])
-        for s, one in zip(spreads, fits, strict=True)
-    ]
-    spread = np.sqrt(weights @ (np.array(within) + (each - values) ** 2))
+    spread = np.sqrt(weights @ (variances + (each - values) ** 2))
     if free[0] < CERTAIN * free_deviation:
         spread = np.maximum(spread, _of_hardly_any_load(values, covariance))
     if com is not None:
@@ -297,10 +273,7 @@ def _solve(
 
 
 def _without_arm(R: Floats, y: Floats, p: int, width: float) -> tuple[Floats, Floats]:
-    """Return R (r, p) and y (r,) with the arm's errors integrated out.
-
-    ``R``: of ``Equations.reduced``, of p unknowns and the arm's errors.
-    """
+    """Return R (r, p) and y (r,) with the arm's errors integrated out."""
     m = R.shape[1] - p
     first = np.column_stack([width * R[:, p:], R[:, :p], y])
     prior = np.eye(m, first.shape[1])
@@ -309,10 +282,7 @@ def _without_arm(R: Floats, y: Floats, p: int, width: float) -> tuple[Floats, Fl
 
 
 def _unknowns(p: int, com: Floats | None) -> Floats:
-    """Return (p, r) parameters and drives by r unknowns of least squares.
-
-    If the centre of mass is given, these are the mass, the inertia about it, and the drives.
-    """
+    """Return (p, r) parameters and drives by r unknowns of least squares."""
     if com is None:
         return np.eye(p)
     point = np.concatenate([[1.0], com, (com @ com * np.eye(3) - np.outer(com, com))[UPPER]])
@@ -334,47 +304,19 @@ def _require_mass(
         )
 
 
-def _pinned(spread: Floats, com: Floats | None) -> Floats:
-    """Return the spread (10,) of theta, without that of the place if it is given."""
-    return spread if com is None else np.append(spread[:7], [PINNED] * 3)
-
-
-def _covariance(R: Floats, unknowns: Floats) -> Floats:
-    """Return the covariance (4, 4) of mass and first moment by least squares."""
-    A = R @ unknowns
-    return np.asarray(unknowns[:4] @ _inverse(A.T @ A) @ unknowns[:4].T, float)
-
-
-def _inverse(information: Floats) -> Floats:
-    return np.asarray(np.linalg.pinv(information, hermitian=True), float)
-
-
 def _of_hardly_any_load(values: Floats, covariance: Floats) -> Floats:
-    """Return the deviations (10,) of ``values``, as ``_mass_com_inertia``, if none may be there.
-
-    Theta moves a load near the least mass little: mass and first moment count as they are.
-
-    ``values`` (10,) of the fit. ``covariance`` (4, 4) of mass and first moment by least squares
-    alone.
-    """
+    """Return the deviations (10,) of ``values``, as ``_mass_com_inertia``, if none may be there."""
     mass = float(np.sqrt(covariance[0, 0]))
     moved = np.column_stack([-values[1:4], np.eye(3)]) / values[0]
     variance = np.einsum("ij,jk,ik->i", moved, covariance, moved)
     of_com = np.sqrt(np.where(variance > 0.0, variance, np.inf))  # lost in rounding: not known
-    inertia = np.full(6, _moment_of_ball(values[0] + mass) * mass)
+    of_ball = 0.4 * (3 * (values[0] + mass) / (4 * np.pi * DENSITY)) ** (2 / 3)  # [m^2] per mass
+    inertia = np.full(6, of_ball * mass)
     return np.concatenate([[mass], 1.0 / np.hypot(1.0 / of_com, 1.0 / NEAR), inertia])
 
 
-def _moment_of_ball(mass: float) -> float:
-    """Return its moment of inertia per mass [m^2]."""
-    return 0.4 * (3 * mass / (4 * np.pi * DENSITY)) ** (2 / 3)
-
-
 def _ball(free: Floats, com: Floats | None) -> Floats:
-    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and centre of mass.
-
-    The centre may be given instead.
-    """
+    """Return the pseudo-inertia (4, 4) of a ball with the least-squares mass and centre of mass."""
     mass = max(free[0], MIN_BALL)
     centre = free[1:4] / mass if com is None else com
     if com is None:
@@ -393,12 +335,198 @@ def _mass_com_inertia(parameters: Floats) -> Floats:
     return np.concatenate([mass, com, inertia], axis=-1)
 
 
-def _variances(R: Floats, ball: Deformable, armature: Floats, spread: Floats, fit: Fit) -> Floats:
-    """Return the variances (10,) of ``_mass_com_inertia``, by linear propagation.
+@dataclass(frozen=True, eq=False)
+class FirstMoment:
+    """What is known of m (c - p), the first moment of a mass m at c about p, in link axes."""
 
-    Arguments as of ``fit.covariance_factor``.
+    about: Floats  # (3,) p, where a mass would make no difference, nearest to the link's origin [m]
+    directions: Floats  # (k, 3) orthonormal, along which it is determined; k is 0 to 3
+    values: Floats  # (k,) it along each [kg m]
+    deviations: Floats  # (k,) standard deviation of each [kg m]
+    # relative singular value of mass and first moment: 0 where the torque leaves some combination
+    # of them open, 1 where it tells all as well
+    separation: float
+
+    @property
+    def shows_load(self) -> bool:
+        """Whether there is a load, although the torque does not tell its mass."""
+        seen = np.abs(self.values) > CERTAIN * self.deviations
+        return self.separation < SEPARATE and bool(seen.any())
+
+
+class UnseparatedError(IdentificationError):
+    """The torque does not tell mass and centre of mass of a ``link``'s load apart, but a moment."""
+
+    def __init__(self, link: str, moment: FirstMoment) -> None:
+        """Say what is known of the load on ``link``, and how to know more."""
+        self.link, self.moment = link, moment
+        super().__init__(
+            f"the motion does not separate mass and centre of mass of a load on {link}: turn the "
+            f"link about several axes{_in_words(moment)}"
+        )
+
+
+def first_moment(R: Floats, y: Floats) -> FirstMoment:
+    """Return the first moment, by least squares.
+
+    It is taken about the point at which it has least to do with the mass.
+
+    ``R`` (r, p) regressor of torque of unit noise; its first columns are those of mass and first
+    moment about the link's origin. ``y`` (r,) the torque.
     """
-    found = ball.deformed(fit.theta)
-    errors = STEP * covariance_factor(R, ball, armature, spread, fit)[:SIZE].T
-    more, less = (_mass_com_inertia(found + sign * errors) for sign in (1.0, -1.0))
-    return np.asarray((((more - less) / (2 * STEP)) ** 2).sum(axis=0))
+    scale = np.array([1.0, LEVER, LEVER, LEVER])
+    others = R[:, 4:] / (np.linalg.norm(R[:, 4:], axis=0) + 1e-300)
+    U, s, _ = np.linalg.svd(others, full_matrices=False)
+    U = U[:, s > UNDETERMINED * s.max(initial=0.0)]
+    own = R[:, :4] * scale
+    left = own - U @ (U.T @ own)
+    strengths = np.linalg.svd(left, compute_uv=False)
+    rows, told = np.vstack([left, np.eye(4) / UNKNOWN]), np.append(y - U @ (U.T @ y), np.zeros(4))
+    U, s, Vt = np.linalg.svd(rows, full_matrices=False)
+    x = Vt.T @ (U.T @ told / s)
+    covariance = (Vt.T / s**2) @ Vt
+    about = covariance[1:, 0] / covariance[0, 0]
+    apart = np.column_stack([-about, np.eye(3)])
+    of_moment = apart @ covariance @ apart.T
+    variances, axes = np.linalg.eigh(of_moment)
+    known = axes[:, variances < (UNKNOWN / 10) ** 2]
+    directions = _along_axes(known)
+    return FirstMoment(
+        about * LEVER,
+        directions,
+        directions @ (apart @ x) * LEVER,
+        np.sqrt(np.einsum("ki,ij,kj->k", directions, of_moment, directions)) * LEVER,
+        float(strengths[-1] / (np.linalg.norm(own) + 1e-300)) if len(strengths) == 4 else 0.0,
+    )
+
+
+def _along_axes(space: Floats) -> Floats:
+    """Return an orthonormal basis (k, 3) of a space (3, k), along the axes of x, y, z if it can."""
+    projector, basis = space @ space.T, np.empty((0, 3))
+    for _ in range(space.shape[1]):
+        nearest = int(np.argmax(np.diag(projector)))
+        basis = np.vstack([basis, projector[nearest] / np.sqrt(projector[nearest, nearest])])
+        projector = projector - np.outer(basis[-1], basis[-1])
+    return basis[np.argsort(np.abs(basis).argmax(axis=1), kind="stable")]
+
+
+def _in_words(moment: FirstMoment) -> str:
+    if not len(moment.values):
+        return "; no joint that was recorded feels how it weighs"
+
+    def vector(values: Floats) -> str:
+        return "(" + ", ".join(f"{v:.4g}" for v in values.round(4) + 0.0) + ")"
+
+    about = "" if np.allclose(moment.about, 0, atol=1e-4) else f" - {vector(moment.about)} m"
+    told = ", ".join(
+        f"{value:.4g} ± {2 * deviation:.2g} along {vector(direction)}"
+        for value, direction, deviation in zip(
+            moment.values, moment.directions, moment.deviations, strict=True
+        )
+    )
+    what = f"m (c{about})" if about else "m c"
+    return (
+        ", or say where its centre of mass is (--com, or com in Python). Of its mass m and centre "
+        f"c the torque tells {what} [kg m, with two standard deviations]: {told}"
+    )
+
+
+def lines(found: Payload) -> list[str]:
+    """Return mass, centre of mass and moments with two standard deviations, and a verdict."""
+    width = max(map(len, found.joints))
+    moments = np.diag(found.inertia), 2 * np.diag(found.inertia_deviation)
+    text = [
+        f"On {found.link}, with two standard deviations:",
+        f"  mass            {found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg",
+        f"  centre of mass  {_centre(found)}",
+        f"  inertia         {_three(*moments, '.2g')} kg m² (xx yy zz about it)",
+        f"  explains {int(100 * found.explained)} % of the torque that the arm leaves (squares), "
+        "RMS without and with it [N m or N]:",
+        *(
+            f"    {joint:{width}} {before:8.3f} {after:8.3f}"
+            for joint, before, after in zip(found.joints, found.before, found.after, strict=True)
+        ),
+    ]
+    if found.free_mass < -CERTAIN * found.free_deviation:
+        text.append(
+            f"The arm carries less than its model has: {found.free_mass:.3f} kg. Is something in "
+            "the URDF not mounted?"
+        )
+    elif not found.significant:
+        text.append(
+            "The data show no load beyond what noise and errors of the arm's own model may cause: "
+            f"{found.free_mass:.3f} ± {2 * found.free_deviation:.3f} kg by them alone; a longer "
+            "motion tells more."
+        )
+    return text
+
+
+def snippet(found: Payload) -> str:
+    """Return the controller's parameters, as YAML."""
+    payload = {
+        "name": "",  # these numbers, whichever of payload.names was carried before
+        "link": found.link,
+        "mass": rounded(found.mass),
+        "com": [rounded(x) for x in found.com],
+        "inertia": [rounded(x) for x in found.inertia[UPPER]],
+    }
+    return parameter_text((), {"/**": {"payload": payload}})
+
+
+def in_short(found: Payload) -> str:
+    """Return what was found on one line."""
+    if not found.significant:
+        return lines(found)[-1]
+    mass = f"{found.mass:.3f} ± {2 * found.mass_deviation:.3f} kg"
+    return f"{mass} on {found.link}, centre of mass at {_centre(found)} (two standard deviations)"
+
+
+def commented(found: Payload) -> str:
+    """Return the words as YAML comments, followed by the parameters if there is a load."""
+    words = "".join(f"# {line}\n" for line in lines(found))
+    return words + snippet(found) if found.significant else words
+
+
+def as_dict(found: Payload, joints: list[str]) -> dict[str, Any]:
+    """Return numbers in SI units; inertia is xx xy xz yy yz zz about the centre of mass."""
+    return {
+        "link": found.link,
+        "mass": found.mass,
+        "com": found.com.tolist(),
+        "inertia": found.inertia[UPPER].tolist(),
+        "standard_deviation": {
+            "mass": found.mass_deviation,
+            "com": found.com_deviation.tolist(),
+            "inertia": found.inertia_deviation[UPPER].tolist(),
+        },
+        "significant": bool(found.significant),
+        "least_squares": {"mass": found.free_mass, "standard_deviation": found.free_deviation},
+        "explained": found.explained,
+        "joints": joints,
+        "rms_before": found.before.tolist(),
+        "rms": found.after.tolist(),
+    }
+
+
+def moment_as_dict(link: str, moment: FirstMoment) -> dict[str, Any]:
+    """Return what is known of a load whose mass is not, in SI units."""
+    return {
+        "link": link,
+        "mass": None,
+        "first_moment": {
+            "about": moment.about,
+            "directions": moment.directions,
+            "values": moment.values,
+            "standard_deviation": moment.deviations,
+        },
+    }
+
+
+def _centre(found: Payload) -> str:
+    if not found.com_deviation.any():
+        return f"{', '.join(f'{x:.4g}' for x in 1e3 * found.com)} mm, as given"
+    return f"{_three(1e3 * found.com, 2e3 * found.com_deviation, '.0f')} mm"
+
+
+def _three(values: np.ndarray, deviations: np.ndarray, form: str) -> str:
+    return ", ".join(f"{v:{form}} ± {d:{form}}" for v, d in zip(values, deviations, strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -92,11 +91,10 @@ class Recording:
         return replace(self, time=time, **values)
 
     def beside(self, other: Recording) -> tuple[Recording, Recording] | None:
-        """Return this recording and another of the same motion, at the same times.
+        """Return this recording and another of the same motion, at the same times, or None.
 
-        The other's time is shifted so that the positions agree best, as a motion that is repeated
-        begins at another time of its recording. None if they do not agree even then. Drives may
-        yield to a load: the motions are the same if they differ by far less than they are large.
+        The other is shifted in time for the positions to agree best. Drives may yield to a load:
+        the motions are the same if they differ by far less than they are large.
         """
         shift = _best_shift(self, other)
         time = self.time + shift
@@ -173,11 +171,8 @@ def choose(
 ) -> Recording:
     """Choose the joint states with the most of these joints, preferably with effort.
 
-    Missing joints are added from other messages that have their effort (see ``joined``).
-
     ``described``: the joints of a description, in the order wanted; those not recorded are omitted.
-    ``judged``: joints whose effort is needed; None: all that were recorded. The effort of others is
-    0 where it was not recorded.
+    ``judged``: those whose effort is needed, None: all that were recorded; that of others may be 0.
     """
 
     def known(group: JointStates) -> list[str]:
@@ -186,7 +181,7 @@ def choose(
     def merit(group: JointStates) -> tuple[int, bool, int]:
         return len(known(group)), bool(np.isfinite(group.effort).any()), len(group.stamp)
 
-    groups = [on_one_clock(group) for group in in_one_order(groups)]
+    groups = [on_one_clock(group) for group in groups]
     group = joined(sorted(groups, key=merit, reverse=True), described)
     names = known(group)
     both = f"bag: {_recorded(groups)}; description: {', '.join(described)}"
@@ -285,10 +280,7 @@ def on_one_clock(group: JointStates) -> JointStates:
 
 
 def _ahead(time: Nanoseconds) -> tuple[Nanoseconds, list[int]]:
-    """Return times (N,) [ns] that go on where they were set back, and by how much they were.
-
-    A state that is late or comes twice is earlier, too, but those that follow it are not.
-    """
+    """Return times (N,) [ns] that go on where they were set back, and by how much they were."""
     ahead, backs, begin = time.copy(), [], 0
     for k in (np.flatnonzero(np.diff(time) < 0) + 1).tolist():
         latest = int(ahead[begin:k].max())
@@ -308,20 +300,8 @@ def moving_joints(urdf: str | Path) -> list[str]:
     return [joint.name for joint in robot.joints if joint.moves and joint.mimic is None]
 
 
-def in_one_order(groups: Sequence[JointStates]) -> list[JointStates]:
-    """Merge groups on one topic that name the same joints in different orders."""
-    same: dict[tuple[str, tuple[str, ...]], list[JointStates]] = defaultdict(list)
-    for group in groups:
-        same[group.topic, tuple(sorted(group.joint_names))].append(group)
-    return [_merged(found) if len(found) > 1 else found[0] for found in same.values()]
-
-
 def joined(groups: Sequence[JointStates], described: Sequence[str]) -> JointStates:
-    """Return the first group, completed with joints of others that have their effort.
-
-    A driver may send an arm in parts, each in its own message. The other parts are interpolated at
-    the times of the first group; where they pause or have not begun, the values are NaN.
-    """
+    """Return the first group, with other joints' states that have effort at its times, or NaN."""
     whole = groups[0]
     for group in groups[1:]:
         lacking = [n for n in group.joint_names if n in described and n not in whole.joint_names]
@@ -358,23 +338,6 @@ def _at_times_of(whole: JointStates, part: JointStates, names: Sequence[str]) ->
         return found
 
     return {field: interpolated(field) for field in FIELDS}
-
-
-def _merged(groups: Sequence[JointStates]) -> JointStates:
-    names = groups[0].joint_names
-    columns = [[group.joint_names.index(name) for name in names] for group in groups]
-    received = np.concatenate([group.received for group in groups])
-    order = np.argsort(received, kind="stable")
-    fields = {
-        field: np.concatenate(
-            [getattr(g, field)[:, c] for g, c in zip(groups, columns, strict=True)]
-        )[order]
-        for field in FIELDS
-    }
-    stamp = np.concatenate([group.stamp for group in groups])[order]
-    return JointStates(
-        groups[0].topic, names, stamp, received[order], **fields, notes=groups[0].notes
-    )
 
 
 def _recorded(groups: Sequence[JointStates]) -> str:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.filtering import LEAST_PERIODS, SmoothMotion, clean
-from featherstone_ros.identification.friction import AT_REST
 from featherstone_ros.identification.recording import Recording, is_constant, pause
+from featherstone_ros.identification.regression import AT_REST
 from featherstone_ros.model import Model
 
 ADVICE = "record what `featherstone-ros excite` plans: every joint, both directions, half a minute"
@@ -43,11 +43,7 @@ def require_enough(
     motions: Sequence[SmoothMotion],
     shortest: float = SHORTEST,
 ) -> None:
-    """Raise IdentificationError if the recordings say too little about the bodies.
-
-    ``model``: of the joints in the recordings, in their order. ``shortest``: least duration of all
-    together [s].
-    """
+    """Raise IdentificationError if the recordings say too little about the bodies."""
     names = model.joint_names
     require_motion_enough(model, recordings, motions)
     duration = sum(recording.duration for recording in recordings)
@@ -193,10 +189,7 @@ def _refuse_degrees(model: Model, recordings: Sequence[Recording]) -> None:
 
 
 def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -> list[str]:
-    """Say which unit positions and velocities seem to have, if not rad and m.
-
-    ``position`` (N, n) as recorded. ``velocity`` (N, n) likewise, if any.
-    """
+    """Say which unit positions and velocities seem to have, if not rad and m."""
     if text := _in_degrees(model, position):
         return [text]
     if velocity is None:
@@ -227,10 +220,7 @@ def _in_degrees(model: Model, position: Floats) -> str:
 
 
 def usage(recording: Recording, cut_off: float) -> str:
-    """Return the line.
-
-    ``cut_off``: of the filter [Hz], which takes no stretch that is too short for it.
-    """
+    """Say in one line what is used, what was dropped, and why."""
     cleaned = clean(recording)
     needed = LEAST_PERIODS / cut_off
     used = [s for s in cleaned.stretches if s.duration >= needed]

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
@@ -27,9 +28,13 @@ from featherstone_ros.identification.filtering import (
     smooth,
     weight,
 )
-from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.recording import Recording
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign
+from featherstone_ros.model.drives import (
+    PRESLIDING_DISPLACEMENT,
+    Drives,
+    smooth_sign,
+    viscous_speed,
+)
 
 FASTEST, RATE = 2.5, 20.0  # times the cut-off is fitted, given so many samples per period
 WIDER = 2.5  # times the cut-off: frequency of the filter before differentiation
@@ -61,10 +66,7 @@ class Equations:
         return Equations(self.A[part], self.tau[part])
 
     def reduced(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Return R (at most p + 1, p) and y: |R x - y| = |weight (A x - tau)| for every x.
-
-        ``weight`` (n,) of each joint.
-        """
+        """Return R (at most p + 1, p) and y: |R x - y| = |weight (A x - tau)| for every x."""
         p = self.A.shape[2]
         rows = (self.A * weight[:, None]).reshape(-1, p)
         both = np.column_stack([rows, (self.tau * weight).ravel()])
@@ -80,23 +82,14 @@ def stacked(parts: Sequence[Equations]) -> Equations:
 
 
 def fitted_cut_off(cut_off: float, period: float) -> float:
-    """Return the filter's frequency for the fit [Hz]: at high sampling rates, above the scores'.
-
-    Reversals of a joint are fast, and separate friction from inertia.
-
-    ``cut_off``: that of the scores [Hz]. ``period``: of the samples [s].
-    """
+    """Return the filter's frequency for the fit [Hz]: at high sampling rates, above the scores'."""
     return float(np.clip(1 / (RATE * period), cut_off, FASTEST * cut_off))
 
 
 def prepared(
     stretches: Sequence[Recording], cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
 ) -> list[Prepared]:
-    """Return the motion of stretches, smooth enough for equations that are filtered.
-
-    ``cut_off``: of the filter that follows [Hz]. ``displacement``: over which Coulomb friction
-    turns round [rad or m].
-    """
+    """Return the motion of stretches, smooth enough for equations that are filtered."""
     motions = []
     for samples in long_enough(stretches, cut_off):
         wide = max(cut_off, min(WIDER * cut_off, 0.2 / samples.period))
@@ -112,11 +105,7 @@ def filtered(
     cut_off: float,
     torque: Callable[[SmoothMotion], Floats] = lambda motion: motion.effort,
 ) -> Equations:
-    """Return the equations of motions.
-
-    ``columns``: returns A (N, n, p) of a motion. ``cut_off``: of the filter [Hz]. ``torque``:
-    returns the torque to explain (N, n) [N m or N].
-    """
+    """Return the equations of motions."""
     return stacked([_of_one(*motion, columns, torque, cut_off) for motion in motions])
 
 
@@ -172,3 +161,103 @@ def one_thread() -> AbstractContextManager[object]:
     except ImportError:
         return nullcontext()
     return threadpool_limits(1)
+
+
+AT_REST = 0.01  # [rad/s or m/s] a joint that is never faster does not reveal its friction
+ILL_CONDITIONED = 50.0  # condition number of the terms, each scaled to length 1
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """Which terms the friction of n joints has, and what enters it not linearly."""
+
+    thinning: Floats | float = 0.0  # (n,) or for all joints [s/rad or s/m]
+    loaded: bool = False  # whether dry friction grows with the torque of the links
+    # (n,) or for all joints, whether torque grows with the position, as of cables
+    sprung: NDArray[np.bool_] | bool = False
+    # over which Coulomb friction turns round [rad or m]
+    displacement: float = PRESLIDING_DISPLACEMENT
+
+    def columns(self, motion: SmoothMotion, links: Floats | float = 0.0) -> list[Floats]:
+        """Return the factors (N, n) of each joint's ``DRIVE_TERMS``."""
+        columns = {
+            "armature": motion.acceleration,
+            "viscous": viscous_speed(motion.velocity, self.thinning),
+            "coulomb": motion.sliding,
+            "load": self.loaded * np.abs(links) * motion.sliding,
+            "stiffness": self.sprung * motion.position,
+            "offset": np.ones_like(motion.velocity),
+        }
+        return [columns[term] for term in self.terms]
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms in which torque is linear; all but the last are not negative."""
+        return drive_terms(6 if np.any(self.sprung) else 5 if self.loaded else 4)
+
+
+def drive_terms(count: int) -> tuple[str, ...]:
+    """Return the names of a joint's 4 terms, of 5, with the load's, or of 6, with stiffness."""
+    return ("armature", "viscous", "coulomb", *("load", "stiffness")[: count - 4], "offset")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedDrives:
+    """What torque says of drives."""
+
+    drives: Drives  # of n joints; what was not fitted is 0
+    doubtful: dict[int, str]  # joint index to the reason why its separate terms are unreliable
+
+    def torque(self, motion: SmoothMotion) -> Floats:
+        """Return the torque (N, n) that they add to that of the links [N m or N]."""
+        return self.drives.own_torque(*motion.state, motion.sliding)
+
+    @property
+    def negative(self) -> NDArray[np.bool_]:
+        """(n,) whether a joint's friction or armature came out negative, which is impossible."""
+        drives = self.drives
+        return (drives.viscous < 0) | (drives.coulomb < 0) | (drives.armature < 0)
+
+
+def explained(
+    drives: Drives, motion: SmoothMotion, measured: Floats, links: Floats | float = 0.0
+) -> Floats:
+    """Return the torque (N, n) nearest to a measured one; a joint that sticks has an interval."""
+    bounds = [drives.own_torque(*motion.state, z, links) for z in (motion.low, motion.high)]
+    return np.clip(measured, *np.sort(bounds, axis=0))
+
+
+def fit(
+    motion: SmoothMotion, residual: Floats, armature: bool = False, physical: bool = False
+) -> FittedDrives:
+    """Fit viscous, Coulomb and constant torque of each joint by weighted least squares.
+
+    ``residual`` (N, n) measured torque minus that of the rigid links [N m or N]. ``physical``: keep
+    friction and armature from being negative (which happens where they compensate errors of the
+    links). Returns terms by joint; for a joint at rest only the constant, the others 0.
+    """
+    lsq_linear = needed("scipy.optimize").lsq_linear
+    law = Law()
+    used = range(0 if armature else 1, len(law.terms))
+    every = np.stack(law.columns(motion))[used]
+    terms = np.zeros((len(law.terms), residual.shape[1]))
+    doubtful = {}
+    least = np.append(np.zeros(len(used) - 1), -np.inf) if physical else -np.inf
+    for joint, target in enumerate(residual.T):
+        if np.abs(motion.velocity[:, joint]).max() < AT_REST:
+            terms[-1, joint] = target.mean()
+            doubtful[joint] = "at rest: friction unknown"
+            continue
+        trust = motion.trust[:, joint]
+        columns = trust[:, None] * every[:, :, joint].T
+        length = np.linalg.norm(columns, axis=0)
+        solution = lsq_linear(columns / length, trust * target, (least, np.inf), method="bvls")
+        terms[used, joint] = solution.x / length
+        condition = np.linalg.cond(columns / length)
+        if condition > ILL_CONDITIONED:
+            doubtful[joint] = (
+                f"terms hardly separable (condition number {condition:.0f}): "
+                "record more speeds, both directions"
+            )
+    by_name: dict[str, Any] = dict(zip(law.terms, terms, strict=True))
+    return FittedDrives(Drives(**by_name), doubtful)

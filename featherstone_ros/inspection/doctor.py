@@ -20,13 +20,17 @@ from featherstone_ros.inspection.sizes import (
 )
 from featherstone_ros.inspection.whole_robot import (
     degenerate_joints,
-    free_model,
     implausible,
     weak_joints,
 )
-from featherstone_ros.model import urdf
+from featherstone_ros.model import Model, urdf
 from featherstone_ros.model.finding import Finding, Rule, Severity, worst
-from featherstone_ros.model.robot_description import Joint, Link, RobotDescription
+from featherstone_ros.model.robot_description import (
+    Joint,
+    Link,
+    RobotDescription,
+    without_ground,
+)
 from featherstone_ros.model.rules import impossible_inertias, odd_joints, odd_mimics
 
 REFUSED = Rule(
@@ -101,11 +105,7 @@ def examine(
     locked: Mapping[str, float] | None = None,
     base: str = "fixed",
 ) -> Inspection:
-    """Inspect a URDF; every fault is a finding, not an exception.
-
-    ``folder``: the file's, to find meshes; None if the text came without a file. ``joints``,
-    ``locked`` and ``base`` as for ``Model.from_urdf``.
-    """
+    """Inspect a URDF; every fault is a finding, not an exception."""
     try:
         root = urdf.read_xml(text)
         robot = urdf.read_robot(root)
@@ -137,7 +137,9 @@ def _of_the_model(
     if not any(joint.moves for joint in robot.joints):
         return [Finding(Severity.WARNING, NOTHING_MOVES, "robot", robot.name)]
     try:
-        model, idle = free_model(robot, joints, locked, base)
+        model, idle = Model.with_idle_joints(
+            without_ground(robot) if base == "floating" else robot, joints, locked, tolerated=1.0
+        )  # a base that floats is held
     except ModelError as error:
         return [_refused(robot.name, error)]
     return [*degenerate_joints(model, idle), *weak_joints(model)]

@@ -1,20 +1,38 @@
-"""Size of the links: the bounding box of each link's geometry, in the link's frame."""
+"""Size of the links: the bounding box of each link's geometry, in the link's frame.
 
+Of meshes the points are read: just enough of STL, OBJ and COLLADA.
+"""
+
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, ParseError
 
 import numpy as np
+from defusedxml import DefusedXmlException, ElementTree
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
-from featherstone_ros.inspection import meshes
-from featherstone_ros.inspection.meshes import MeshError
 from featherstone_ros.model import urdf
+from featherstone_ros.model.robots import package_around, package_folders
+from featherstone_ros.model.rotations import rotation_about
 
 PLACEHOLDER = 0.005  # [m] half diagonal up to which a shape stands for none
+MAX_SIZE = 100_000_000  # [byte]
+MAX_NODES = 10_000  # of a scene, counting every instance
+MAX_POINTS = 5_000_000  # of a scene, likewise
+_HEADER = 84  # [byte] before the first triangle of a binary STL
+_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+class MeshError(Exception):
+    """A mesh that cannot be measured; the message says why. It leads to a note, not an error."""
+
+
 MeshCache = dict[str, Floats | MeshError]  # URI to a mesh's points (3, P), or why there are none
 
 
@@ -60,10 +78,7 @@ class Shape:
 
 
 def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
-    """Measure all links of a URDF.
-
-    ``folder``: the file's folder, to find meshes; None if the text came without a file.
-    """
+    """Measure all links of a URDF."""
     cache: MeshCache = {}
     return {
         link.get("name", ""): _shape(link, folder, cache) for link in urdf.children(root, "link")
@@ -99,41 +114,26 @@ def _box(element: Element, folder: Path | None, cache: MeshCache) -> Box:
     kind = urdf.tag(solids[0])
     if kind == "mesh":
         points = _mesh(solids[0], folder, cache)
-        scale = np.array(urdf.vector(solids[0], "scale", "<mesh>", (1.0, 1.0, 1.0)))
+        scale = np.array(urdf.numbers(solids[0], "scale", 3, "<mesh>", (1.0, 1.0, 1.0)))
         rows = (R * scale) @ points  # the extremes of three long rows take least time
         return Box(rows.min(axis=1) + p, rows.max(axis=1) + p)
-    if kind not in _HALF:
-        raise MeshError(f"<{kind}> is not measured")
-    half = _HALF[kind](solids[0], R)
+    half = _half(solids[0], kind, R)
     return Box(p - half, p + half)
 
 
-def _half_box(solid: Element, R: Floats) -> Floats:
-    return np.abs(R) @ np.array(urdf.vector(solid, "size", "<box>")) / 2
-
-
-def _half_cylinder(solid: Element, R: Floats) -> Floats:
-    """Half of the axis plus the end circles' extent, r sin(angle between axis and direction)."""
-    radius, length = (urdf.number(solid, key, "<cylinder>") for key in ("radius", "length"))
+def _half(solid: Element, kind: str, R: Floats) -> Floats:
+    """Return half of the extent (3,) of a turned solid."""
+    if kind == "box":
+        return np.abs(R) @ np.array(urdf.numbers(solid, "size", 3, "<box>")) / 2
+    if kind not in ("cylinder", "capsule", "sphere"):
+        raise MeshError(f"<{kind}> is not measured")
+    radius = urdf.number(solid, "radius", f"<{kind}>")
+    if kind == "sphere":
+        return np.full(3, radius)
     cosine = np.abs(R[:, 2])
-    return cosine * length / 2 + radius * np.sqrt(np.maximum(1 - cosine**2, 0))
-
-
-def _half_capsule(solid: Element, R: Floats) -> Floats:
-    radius, length = (urdf.number(solid, key, "<capsule>") for key in ("radius", "length"))
-    return np.abs(R[:, 2]) * length / 2 + radius
-
-
-def _half_sphere(solid: Element, R: Floats) -> Floats:
-    return np.full(3, urdf.number(solid, "radius", "<sphere>"))
-
-
-_HALF = {
-    "box": _half_box,
-    "cylinder": _half_cylinder,
-    "capsule": _half_capsule,
-    "sphere": _half_sphere,
-}
+    along = cosine * urdf.number(solid, "length", f"<{kind}>") / 2
+    # A cylinder ends in circles, which extend by r sin(angle between axis and direction).
+    return along + radius * (1.0 if kind == "capsule" else np.sqrt(np.maximum(1 - cosine**2, 0)))
 
 
 def _mesh(solid: Element, folder: Path | None, cache: MeshCache) -> Floats:
@@ -141,10 +141,161 @@ def _mesh(solid: Element, folder: Path | None, cache: MeshCache) -> Floats:
     uri = solid.get("filename", "")
     if uri not in cache:
         try:
-            cache[uri] = meshes.points(meshes.find(uri, folder)).T
+            cache[uri] = points(find(uri, folder)).T
         except MeshError as error:
             cache[uri] = MeshError(f"{uri[:200]}: {error}")
-    points = cache[uri]
-    if isinstance(points, MeshError):
-        raise points
-    return points
+    found = cache[uri]
+    if isinstance(found, MeshError):
+        raise found
+    return found
+
+
+def find(uri: str, folder: Path | None) -> Path:
+    """Return the file that a mesh's URI names.
+
+    ``package://name/rest`` is looked for in the folders above ``folder`` (so meshes beside their
+    URDF are found without ROS) and where ROS looks for packages.
+
+    ``folder``: the folder of the URDF file; None where the text came without a file.
+    """
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        scheme, rest = "", uri
+    if scheme == "package":
+        candidates = list(_in_packages(rest, folder))
+    elif scheme in ("", "file"):
+        candidates = [(folder or Path("/")) / rest] if folder or rest.startswith("/") else []
+    else:
+        raise MeshError(f"{scheme}:// is not read")
+    for path in candidates:
+        if os.path.isfile(path):  # a regular file, so reading does not block; no error ever
+            return path
+    raise MeshError("not found")
+
+
+def _in_packages(rest: str, folder: Path | None) -> Iterator[Path]:
+    package, _, inside = rest.partition("/")
+    for above in folder.parents if folder else ():
+        yield above / rest
+    around = package_around(folder / rest, package) if folder else None
+    if around:
+        yield around / inside
+    yield from (f / inside for f in package_folders(package))
+
+
+def points(path: Path) -> Floats:
+    """Return the points of a mesh, (P, 3), in the mesh's frame and unit, each at least once."""
+    kind = path.suffix.lower()
+    if kind not in (".stl", ".obj", ".dae"):
+        raise MeshError(f"{path.suffix or 'no suffix'}: only .stl, .obj and .dae are read")
+    try:
+        if path.stat().st_size > MAX_SIZE:
+            raise MeshError(f"larger than {MAX_SIZE / 1e6:g} MB")
+        content = path.read_bytes()
+        if kind == ".obj":
+            found = _lines(content, b"v")
+        else:
+            found = _stl(content) if kind == ".stl" else _collada(content)
+    except (OSError, ValueError, KeyError, IndexError, ParseError, DefusedXmlException) as error:
+        raise MeshError(f"cannot be read: {error}") from error
+    if not len(found) or not np.isfinite(found).all():
+        raise MeshError("has no points, or some that are not finite")
+    return found
+
+
+def _stl(content: bytes) -> Floats:
+    number = int.from_bytes(content[_HEADER - 4 : _HEADER], "little")
+    if len(content) == _HEADER + number * _TRIANGLE.itemsize:
+        triangles = np.frombuffer(content, _TRIANGLE, number, _HEADER)
+        return triangles["vertices"].reshape(-1, 3).astype(float)
+    return _lines(content, b"vertex")
+
+
+def _lines(content: bytes, keyword: bytes) -> Floats:
+    """Return the three numbers after the keyword of every line that begins with it."""
+    rows = (line.split() for line in content.splitlines())
+    return np.array([row[1:4] for row in rows if row and row[0] == keyword], float).reshape(-1, 3)
+
+
+def _collada(content: bytes) -> Floats:
+    """Return the scene's points in metres; up_axis is ignored, as in RViz."""
+    root = ElementTree.fromstring(content)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    geometries = {g.get("id"): _positions(g) for g in root.iterfind("library_geometries/geometry")}
+    nodes = {node.get("id"): node for node in root.iter("node")}
+    unit = root.find("asset/unit")
+    base = np.eye(4) * float(1 if unit is None else unit.get("meter", 1))
+    base[3, 3] = 1
+    visits = count()
+    instances = [
+        instance
+        for scene in root.iterfind("library_visual_scenes/visual_scene")
+        for node in scene.iterfind("node")
+        for instance in _instances(node, base, nodes, 0, visits)
+    ]
+    if sum(len(geometries[name]) for name, _ in instances) > MAX_POINTS:
+        raise ValueError(f"the scene has more than {MAX_POINTS} points")
+    placed = [geometries[name] @ pose[:3, :3].T + pose[:3, 3] for name, pose in instances]
+    return np.concatenate(placed) if placed else np.zeros((0, 3))
+
+
+def _instances(
+    node: Element,
+    above: Floats,
+    nodes: dict[str | None, Element],
+    depth: int,
+    visits: Iterator[int],
+) -> Iterator[tuple[str, Floats]]:
+    """Yield the geometries at and below a node, each with its pose."""
+    if depth > 50:
+        raise ValueError("nodes are nested more than 50 deep")
+    if next(visits) > MAX_NODES:
+        raise ValueError(f"the scene has more than {MAX_NODES} nodes")
+    pose = above
+    for child in node:
+        if child.tag in _TRANSFORMS:
+            pose = pose @ _TRANSFORMS[child.tag](np.fromstring(child.text or "", sep=" "))
+    for child in node:
+        if child.tag == "instance_geometry":
+            yield child.get("url", "").lstrip("#"), pose
+        elif child.tag == "node":
+            yield from _instances(child, pose, nodes, depth + 1, visits)
+        elif child.tag == "instance_node":
+            below = nodes[child.get("url", "")[1:]]
+            yield from _instances(below, pose, nodes, depth + 1, visits)
+
+
+def _positions(geometry: Element) -> Floats:
+    """Return the vertices of a geometry, (P, 3)."""
+    sources = {source.get("id"): source for source in geometry.iter("source")}
+    arrays = []
+    for entry in geometry.iterfind("mesh/vertices/input[@semantic='POSITION']"):
+        text = sources[entry.get("source", "")[1:]].findtext("float_array") or ""
+        arrays.append(np.fromstring(text, sep=" ").reshape(-1, 3))
+    return np.concatenate(arrays) if arrays else np.zeros((0, 3))
+
+
+def _matrix(numbers: Floats) -> Floats:
+    return numbers.reshape(4, 4)
+
+
+def _translate(numbers: Floats) -> Floats:
+    pose = np.eye(4)
+    pose[:3, 3] = numbers
+    return pose
+
+
+def _scale(numbers: Floats) -> Floats:
+    return np.diag([*numbers, 1.0])
+
+
+def _rotate(numbers: Floats) -> Floats:
+    """Return the rotation about an axis by an angle in degrees."""
+    *axis, degrees = numbers
+    pose = np.eye(4)
+    pose[:3, :3] = rotation_about(np.array(axis) / np.linalg.norm(axis), np.radians(degrees))
+    return pose
+
+
+_TRANSFORMS = {"matrix": _matrix, "translate": _translate, "scale": _scale, "rotate": _rotate}

@@ -135,11 +135,7 @@ def odd_sizes(
 
 
 def missing_inertias(robot: RobotDescription, shapes: Mapping[str, Shape]) -> list[Finding]:
-    """Check that the child of every moving joint has a mass, with the links fixed to it.
-
-    A link that is only a frame between two joints is fine; so is one whose mass is given to links
-    fixed to it. If nothing beyond it has mass either, that is an error.
-    """
+    """Check that the child of every moving joint has a mass, with the links fixed to it."""
     weighs = {link.name for link in robot.links if _weighs(link.inertial)}
     beyond, body = set(weighs), set(weighs)
     for joint in reversed(robot.tree):

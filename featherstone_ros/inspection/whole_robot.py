@@ -4,17 +4,14 @@ Placeholders, far too much mass, joints that cannot hold it, and joints that mov
 inertia, for which forward dynamics has no solution.
 """
 
-from collections.abc import Iterable, Mapping
-
 import numpy as np
 
 from featherstone_ros._core import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.sizes import reach
-from featherstone_ros.model import EARTH, Model
+from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity
-from featherstone_ros.model.model import what_moves
-from featherstone_ros.model.robot_description import Inertial, RobotDescription, without_ground
+from featherstone_ros.model.robot_description import Inertial, RobotDescription
 from featherstone_ros.model.rules import HELPERS, carriers, weightless_joints
 
 SHORTEST = 0.05  # [m] below this reach, mass is not judged
@@ -129,7 +126,7 @@ def _weight(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]
 
 
 def degenerate_joints(model: Model, idle: list[str]) -> list[Finding]:
-    """Check the joint-space inertia of a robot, given its ``free_model``."""
+    """Check the joint-space inertia of a robot, given the joints that its model locks for it."""
     if model.n > MAX_JOINTS:
         return [*weightless_joints(idle), Finding(Severity.NOTE, UNCHECKED, "robot", model.name)]
     return weightless_joints(idle) + (_nearly_singular(model) if model.n else [])
@@ -166,22 +163,6 @@ def _postures(model: Model) -> np.ndarray:
     q = random_postures(model, FEW_POSTURES)
     q[0] = middle(model)
     return q
-
-
-def free_model(
-    robot: RobotDescription,
-    joints: Iterable[str] | None = None,
-    locked: Mapping[str, float] | None = None,
-    base: str = "fixed",
-) -> tuple[Model, list[str]]:
-    """Return a robot's model and the joints that move no inertia, which it locks.
-
-    A base that floats is held. Arguments as for ``Model.from_urdf``.
-    """
-    if base == "floating":
-        robot = without_ground(robot)
-    chosen, tree, idle = what_moves(robot, joints, locked, tolerated=1.0)
-    return Model.from_bodies(robot, chosen, tree, EARTH), idle
 
 
 def random_postures(model: Model, count: int) -> Floats:

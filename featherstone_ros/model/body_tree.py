@@ -11,7 +11,7 @@ from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.arguments import HUGE
 from featherstone_ros.model.joint_selection import JointSelection
-from featherstone_ros.model.pseudo_inertia import (
+from featherstone_ros.model.primitives import (
     UPPER,
     in_frame,
     inertia_matrix,
@@ -97,10 +97,7 @@ class BodyTree:
         return len(self.joint_names)
 
     def compile(self, gravity: Floats, floating: bool = False) -> CompiledModel:
-        """Return the core's copy of the tree.
-
-        ``gravity`` (3,) in the frame of the base, or of the world if the base floats [m/s^2].
-        """
+        """Return the core's copy of the tree."""
         return CompiledModel(self, gravity, floating)
 
     @np.errstate(over="ignore", invalid="ignore")  # __post_init__ checks, and names the body
@@ -144,10 +141,7 @@ def grow(
     selection: JointSelection,
     followed: Mapping[str, tuple[int, Mimic]] | None = None,
 ) -> BodyTree:
-    """Turn links and joints into bodies.
-
-    ``followed``: the locked joints that become bodies as well, see ``followed_joints``.
-    """
+    """Turn links and joints into bodies."""
     ways = followed or {}
     degrees = _degrees_of_freedom(selection)
     degrees |= {name: (0, 0.0, selection.locked[name]) for name in ways}
@@ -265,14 +259,7 @@ def _with_rest(sums: dict[str, Any]) -> dict[str, Any]:
 def _about_body(
     rotation: Floats, translation: Floats, mass: Floats | float, com: Floats, inertia: Floats
 ) -> dict[str, Floats]:
-    """Refer inertial values, given in the link's frame about the centre of mass, to the body.
-
-    ``rotation`` (..., 3, 3) orientation of the link's frame in the body's. ``translation`` (..., 3)
-    its origin there [m]. ``mass`` (...) [kg]. ``com`` (..., 3) centre of mass in the link's frame
-    [m]. ``inertia`` (..., 3, 3) about the centre of mass, in the link's axes [kg m^2]. Returns the
-    quantities that add up, as BodyTree names them: mass (...), first_moment (..., 3) and inertia
-    (..., 3, 3) about the origin of the body's frame.
-    """
+    """Refer inertial values, given in the link's frame about the centre of mass, to the body."""
     mass, translation = np.asarray(mass), np.asarray(translation, dtype=EXTENDED)
     c = translation + np.einsum("...ij,...j->...i", rotation, com)
     c_outer_c = c[..., :, None] * c[..., None, :]
@@ -310,10 +297,7 @@ def inertial_of(link: str, parameters: Floats) -> Inertial:
 
 
 def joints_without_inertia(tree: BodyTree) -> list[str]:
-    """Return the degrees of freedom that move no mass and no inertia.
-
-    With such a joint the joint-space inertia matrix is singular.
-    """
+    """Return the degrees of freedom that move no mass and no inertia."""
     has_inertia = (tree.mass != 0) | tree.inertia.any(axis=(1, 2))
     for body in reversed(range(len(tree.parent))):
         has_inertia[tree.parent[body] + 1] |= has_inertia[body + 1]

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.friction import smooth_sign
+from featherstone_ros.model.drives import smooth_sign
 from featherstone_ros.parameter import joint_parameters_of, of_each_joint
 
 COMMANDS = TORQUE, CURRENT, DUTY, POSITION = ("torque", "current", "duty", "position")
@@ -65,13 +65,7 @@ MIN_CONSTANT, MAX_CONSTANT = 1e-6, 1e12
 
 
 def in_proportion(product: Any, some: Any, others: Any) -> Any:
-    """Tell whether efforts follow others up to a factor, a sign included.
-
-    Args:
-        product: Sum of their products; of several, an array, as below.
-        some: Sum of the squares of the ones.
-        others: Of the others.
-    """
+    """Tell whether efforts follow others up to a factor, by sums of products and of squares."""
     return product**2 > (1.0 - IN_PROPORTION) * some * others
 
 
@@ -82,23 +76,13 @@ def _unless_absurd(value: float) -> str | None:
 
 
 def motor_constants(gain: float) -> dict[str, float]:
-    """Return a drive's parameters where a current makes ``gain`` of torque, seen from the joint.
-
-    Args:
-        gain: Other than 0 [N m/A or N/A].
-    """
+    """Return a drive's parameters where a current makes ``gain`` of torque [N m/A or N/A]."""
     return {"torque_constant": abs(gain), "direction": math.copysign(1.0, gain)}
 
 
 @dataclass(frozen=True, eq=False)
 class DriveUnits:
-    """The drives of n joints; arrays (n,), a scalar holds for every joint.
-
-    What a field is that is ``declared`` stands there.
-
-    Attributes:
-        names: The joints.
-    """
+    """The drives of n joints; arrays (n,), a scalar holds for every joint."""
 
     names: tuple[str, ...]
     command: tuple[str, ...] = of_each_joint(
@@ -313,30 +297,10 @@ class DriveUnits:
         constant = np.where(self.back_emf_constant, self.back_emf_constant, self.torque_constant)
         return self.direction * self.gear_ratio * constant
 
-    # Commands.
-
-    def commands(self, torque: Floats, q: Floats, qd: Floats) -> Floats:
-        """Return what the drives are to be told (n,), each in its unit.
-
-        It is finite and continuous where the arguments are; ``limited`` keeps it in bounds.
-
-        Args:
-            torque: (n,) or (N, n) of the joints, as the torque governor gives it [N m or N].
-            q: Position that a drive with a position loop is to hold, where there is one.
-            qd: Velocity of the joint; that which goes with ``q`` for these.
-        """
-        values = {
-            CURRENT: lambda: self.currents(torque, qd),
-            DUTY: lambda: self._duties(torque, qd),
-            POSITION: lambda: q + _ratio(torque + self.damping * qd, self.stiffness),
-        }
-        return self._chosen(values, torque)
-
     def torques(self, command: Floats, q: Floats, qd: Floats) -> Floats:
-        """Return the torque (n,) that drives exert in a state when they are so told [N m or N].
+        """Return the torque (n,) that drives exert when they are so told [N m or N].
 
-        The inverse of ``commands`` and the law of simulated drives; q and qd are those of the
-        joint.
+        ``q``, ``qd``: position and velocity of the joint. Compiled code tells drives the inverse.
         """
         values = {
             CURRENT: lambda: self._torque(command, qd),
@@ -351,12 +315,6 @@ class DriveUnits:
         by_back_emf = _ratio(self.torque_per_current * self.voltage_per_speed, self.resistance)
         values = {DUTY: lambda: by_back_emf, POSITION: lambda: self.damping}
         return self._chosen(values, np.zeros(self.n))
-
-    def currents(self, torque: Floats, qd: Floats) -> Floats:
-        """Return the motors' currents (n,) for a torque [A], 0 where they are not known."""
-        even, odd = self.losses
-        motor = even * torque + odd * np.abs(torque) * smooth_sign(qd)
-        return _ratio(motor, self.torque_per_current)
 
     def currents_of_duty(self, duty: Floats, qd: Floats) -> Floats:
         """Return the currents (n,) at a duty cycle and a speed of the joint [A]."""
@@ -375,10 +333,6 @@ class DriveUnits:
         even, odd = self.losses
         return motor / (even + odd * np.sign(motor) * smooth_sign(qd))
 
-    def _duties(self, torque: Floats, qd: Floats) -> Floats:
-        voltage = self.resistance * self.currents(torque, qd) + self.voltage_per_speed * qd
-        return _ratio(voltage, self.supply_voltage)
-
     def _chosen(self, values: Mapping[str, Callable[[], Floats]], otherwise: Floats) -> Floats:
         """Return each drive's value by its law; what no drive has is not worked out."""
         chosen = otherwise
@@ -389,8 +343,6 @@ class DriveUnits:
             if which.any():
                 chosen = np.where(which, value(), chosen)
         return chosen
-
-    # Measured efforts.
 
     @property
     def effort_gain(self) -> Floats:
@@ -405,19 +357,12 @@ class DriveUnits:
         return np.array([word == WITHOUT_GRAVITY for word in self.effort], dtype=bool)
 
     def measured_torque(self, effort: Floats, gravity: Floats) -> Floats:
-        """Return the torque that efforts mean.
-
-        Args:
-            effort: (n,) or (N, n), each in its unit.
-            gravity: Torque of gravity there [N m or N].
-        """
+        """Return the torque that efforts (n,) or (N, n) mean, by the torque of gravity there."""
         return self.effort_gain * effort + self.hides_gravity * gravity
 
     def measured_effort(self, torque: Floats, gravity: Floats) -> Floats:
         """Return what drives report of a torque: the inverse of ``measured_torque``."""
         return _ratio(torque - self.hides_gravity * gravity, self.effort_gain)
-
-    # Limits.
 
     def effort_limit(self) -> Floats:
         """Return the torque (n,) that the drives' own limits leave at rest, inf for no limit."""
@@ -433,42 +378,16 @@ class DriveUnits:
     def within_drives(self, limit: Floats) -> Floats:
         """Return the torques (n,) that simulated drives give at most: those, and what theirs allow.
 
-        A drive that is told a current or duty has its limit there: the joint that drives its motor
-        gets more of it than the motor that drives its joint.
+        One that is told a current or duty has its limit there: losses may add to a motor's torque.
         """
         told = self.commanded_by(CURRENT) | self.commanded_by(DUTY)
         return np.where(told, limit, np.minimum(limit, self.effort_limit()))
 
-    def limited(self, command: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return commands (n,) within the drives' own limits.
-
-        Args:
-            command: From ``commands``.
-            lower: Least position (n,), -inf for none [rad or m]; ``upper`` likewise.
-            upper: Largest position.
-        """
-        low, high = self._bounds(lower, upper)
-        return np.clip(command, low, high)
-
     @cached_property
     def max_command(self) -> Floats:
         """Largest current or duty (n,), inf of other drives."""
-        nothing = np.full(self.n, np.inf)
-        return self._bounds(-nothing, nothing)[1]
-
-    def _bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-        free = np.full(self.n, np.inf)
-        high = {
-            CURRENT: lambda: self.max_current,
-            DUTY: lambda: self.max_duty,
-            POSITION: lambda: upper,
-        }
-        low = {
-            CURRENT: lambda: -self.max_current,
-            DUTY: lambda: -self.max_duty,
-            POSITION: lambda: lower,
-        }
-        return self._chosen(low, -free), self._chosen(high, free)
+        most = {CURRENT: lambda: self.max_current, DUTY: lambda: self.max_duty}
+        return self._chosen(most, np.full(self.n, np.inf))
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:

@@ -1,4 +1,28 @@
-"""Drives of joints: rotors and friction, and the torque that a motion needs of them."""
+"""Drives of joints: rotors and friction, by one law, and the torque that a motion needs of them.
+
+    torque = viscous qd / (1 + thinning |qd|) + (coulomb + load |torque of the links|) z
+
+Viscous friction grows ever more slowly with the speed if the lubricant is thinned by shear, and dry
+friction with the load on the gear. Both parameters are often 0: viscous and Coulomb friction.
+
+z, from -1 to 1, is the presliding state: it approaches the sign of the motion over a displacement,
+however slow the motion is (P. R. Dahl, *A Solid Friction Model*, Aerospace Corporation, 1968):
+
+    dz = (sign(dq) - z) (1 - exp(-|dq| / displacement))
+
+So a joint that is held keeps the friction with which it came to rest, or creeps from it over
+fractions of a millirad, as real gears do. Identification drives z with the measured motion.
+The controller, and the check of trajectories, drive it with the desired one, and let it go at rest
+within ``RELEASE_TIME``: the arm arrives, then its own friction holds it, and none that was assumed
+too large pushes it on (cython_core/smooth_friction.pxd).
+
+A simulated joint at rest sticks: dry friction balances any torque up to its limit. ``Simulator``
+solves this exactly (cython_core/dynamics/joint_friction.pxd). The shadow knows of a joint at rest
+only that its dry friction lies between the two limits (cython_core/observer/effort.pxd).
+
+A URDF calls viscous friction ``damping`` and Coulomb friction ``friction``, and so do ``Model`` and
+``Simulator``.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +32,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from featherstone_ros._core import presliding_states, release_time
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, smooth_sign, viscous_speed
 from featherstone_ros.parameter import REQUIRED, Value, declared, values_of
 
 if TYPE_CHECKING:
     from featherstone_ros import Dynamics, Model
+
+SLIDING_SPEED = 0.02  # [rad/s or m/s]
+PRESLIDING_DISPLACEMENT = 1e-4  # [rad or m] over which 63 % of a change of z take place
+RELEASE_TIME = release_time  # [s] likewise, at rest
+
+
+def viscous_speed(velocity: Floats, thinning: Floats | float) -> Floats:
+    """Return the factor of viscous friction: the velocity, less where shear thins the lubricant."""
+    return velocity / (1.0 + thinning * np.abs(velocity))
+
+
+def smooth_sign(velocity: Floats) -> Floats:
+    """Return the sign of a velocity (..., n), smooth through zero: 76 % at ``SLIDING_SPEED``."""
+    return np.tanh(velocity / SLIDING_SPEED)
+
+
+def presliding(
+    position: Floats,
+    displacement: float = PRESLIDING_DISPLACEMENT,
+    start: Floats | float = 0.0,
+    time: Floats | None = None,
+) -> Floats:
+    """Return the presliding states along a motion, (N, n) from -1 to 1."""
+    first = np.broadcast_to(np.asarray(start, float), np.shape(position)[1:])
+    at = None if time is None else np.asarray(time, float)
+    return presliding_states(np.asarray(position, float), displacement, first, at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +179,7 @@ class Drives:
         qdd: Floats,
         sliding: Floats | float | None = None,
     ) -> Floats:
-        """Return the torque that a motion needs [N m] or [N], in the shape of the arguments.
-
-        ``q`` (n,) or (N, n) positions [rad or m]. ``sliding``: presliding states
-        (``friction.presliding``); None: of a steady motion.
-        """
+        """Return the torque that a motion needs [N m] or [N], in the shape of the arguments."""
         rigid = dynamics.rnea(q, qd, qdd)
         return rigid + self.own_torque(q, qd, qdd, sliding, rigid)
 
@@ -145,10 +191,7 @@ class Drives:
         sliding: Floats | float | None = None,
         link_torque: Floats | float = 0.0,
     ) -> Floats:
-        """Return the torque that a motion needs besides that of the links [N m] or [N].
-
-        Arguments as of ``torque`` and ``friction_torque``.
-        """
+        """Return the torque that a motion needs besides that of the links [N m] or [N]."""
         friction = self.friction_torque(qd, sliding, link_torque)
         return self.rotor_torque(qdd) + friction + self.standing_torque(q)
 
@@ -163,11 +206,7 @@ class Drives:
     def friction_torque(
         self, qd: Floats, sliding: Floats | float | None = None, link_torque: Floats | float = 0.0
     ) -> Floats:
-        """Return the torque of friction [N m] or [N].
-
-        ``qd`` (n,) or (N, n) velocities [rad/s or m/s]. ``link_torque``: torque of the links, with
-        which dry friction may grow.
-        """
+        """Return the torque of friction [N m] or [N]."""
         states = smooth_sign(qd) if sliding is None else sliding
         dry = self.coulomb + self.load * np.abs(link_torque)
         return self.viscous * viscous_speed(qd, self.thinning) + dry * states

@@ -58,11 +58,7 @@ def with_limits(
     joints: Sequence[str],
     others: Collection[str],
 ) -> dict[str, Any]:
-    """Return limits, by the names that a ``Model`` has for them, with those given in their place.
-
-    ``limits`` (n,) each, of ``lower``, ``upper``, ``velocity_limit`` and so on. ``others``: names
-    of joints that have none of their own; what is given for them is left out.
-    """
+    """Return limits, by the names that a ``Model`` has for them, with those that are given."""
     changed = {name: values.copy() for name, values in limits.items()}
     for index, joint in enumerate(joints):
         for name, value in _limits_of(joint, given.get(joint) or {}):

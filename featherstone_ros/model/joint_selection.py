@@ -1,10 +1,17 @@
-"""Which joints are free, which follow others and which are locked."""
+"""Which joints are free, which follow others and which are locked.
+
+Locked ones (a lift, a torso, the other arm, a gripper) may be moved by somebody else: they stand
+where ``joint_states`` says, else where their parameter does, else nearest to 0 in their range.
+"""
+
+from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +23,12 @@ from featherstone_ros.model.robot_description import (
     name_list,
     resolve_mimics,
 )
+from featherstone_ros.parameter import Parameter
 
+if TYPE_CHECKING:
+    from featherstone_ros.model import Model
+
+NAME = "locked.{}"  # of a parameter
 LEAST_SLACK = 0.1  # [rad or m]
 FARTHEST = 1e4  # [rad or m] that a joint without limits is believed to be
 LEAST_SPEED = 1.0  # [rad/s or m/s] with which one is followed, however small its limit
@@ -87,10 +99,7 @@ def choose(
 
 
 def locked_joints(robot: RobotDescription, locked: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the locked joints that have a position of their own, in document order.
-
-    They follow no other joint, and do not float.
-    """
+    """Return those of the locked joints that have a position of their own, in document order."""
     followers, names = resolve_mimics(robot), frozenset(locked)
     return tuple(
         joint.name
@@ -170,3 +179,49 @@ def _finite_positions(locked: Mapping[str, float]) -> dict[str, float]:
         if not isinstance(position, Real) or not math.isfinite(position):
             raise ModelError(f"`locked` has {name!r} at {position!r}, expected a finite number")
     return {str(name): float(position) for name, position in locked.items()}
+
+
+def locked_parameters(model: Model) -> Iterator[Parameter]:
+    """Yield the parameter of each locked joint."""
+    low, high, _ = model.locked_ranges.tolist()
+    for k, joint in enumerate(model.locked_joints):
+        yield Parameter(
+            NAME.format(joint),
+            float(model.locked[joint]),
+            "where this joint stands, which is not among joints, as long as joint_states does not "
+            "tell [rad or m]",
+            low[k],
+            high[k],
+        )
+
+
+def locked_positions(values: Mapping[str, object], model: Model) -> dict[str, float]:
+    """Return where the parameters have the locked joints, as far as there are parameters."""
+    names = {joint: NAME.format(joint) for joint in model.locked_joints}
+    return {joint: float(values[name]) for joint, name in names.items() if name in values}  # type: ignore[arg-type]
+
+
+def relevant_joints(model: Model) -> list[str]:
+    """Return the locked joints whose position matters to those that move."""
+    followed = {joint.joint for joint in model.following().tree.followed}
+    return [joint for k, joint in enumerate(model.locked_joints) if k in followed]
+
+
+def standing(model: Model, at: Floats, heard: Floats, joints: Iterable[str]) -> dict[str, str]:
+    """Return where some locked joints are taken to stand, and who says so."""
+    index = {joint: k for k, joint in enumerate(model.locked_joints)}
+    return {
+        joint: f"{at[k]:.4g}, as "
+        + (NAME.format(joint) if np.isnan(heard[k]) else "joint_states")
+        + " says"
+        for joint in joints
+        for k in [index[joint]]
+    }
+
+
+def absurd_text(joint: str, position: float, low: float, high: float) -> str:
+    """Return the text for a position of a locked joint that is not believed."""
+    return (
+        f"joint_states has {joint!r}, which is not among joints, at {position:.4g}, expected "
+        f"{low:.4g} to {high:.4g} rad or m: ignored, it is taken to stand where it was"
+    )

@@ -2,8 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -25,7 +24,6 @@ from featherstone_ros.model import (
 )
 from featherstone_ros.model.arguments import finite
 from featherstone_ros.model.body_tree import BodyTree, inertial_of, parameters_of
-from featherstone_ros.model.file_kind import DESCRIPTION, mistaken
 from featherstone_ros.model.finding import Severity, summary
 from featherstone_ros.model.joint_selection import JointSelection
 from featherstone_ros.model.primitives import inertial
@@ -35,7 +33,13 @@ from featherstone_ros.model.robot_description import (
     name_list,
     without_ground,
 )
-from featherstone_ros.model.robots import RobotFile, expand, robot_file, robot_names, robot_source
+from featherstone_ros.model.robots import (
+    errors_naming,
+    read_file,
+    robot_file,
+    robot_names,
+    robot_source,
+)
 from featherstone_ros.model.rules import impossible_inertias, odd_mimics, weightless_joints
 
 logger = logging.getLogger(__name__)
@@ -158,25 +162,11 @@ class Model:
     ) -> "Model":
         """Make a model from checked links and joints, for ``from_urdf`` and ``Tree``.
 
-        Args:
-            robot: One tree of finite values.
-            joints: As in ``from_urdf``.
-            locked: As in ``from_urdf``.
-            gravity: As in ``from_urdf``.
-            base: As in ``from_urdf``.
-            warn: Whether to log a warning of impossible inertias and the like.
-
-        Raises:
-            ModelError: A choice of joints cannot be used.
+        ``warn``: whether to log a warning of impossible inertias and the like.
         """
-        if not robot.links:
-            raise ModelError(f"robot {robot.name!r} has no <link>, expected at least one")
-        if base == "floating":
-            robot = without_ground(robot)
-        chosen, tree, idle = what_moves(robot, joints, locked)
-        model = cls.from_bodies(robot, chosen, tree, gravity, base)
+        model, idle = cls.with_idle_joints(robot, joints, locked, gravity, base)
         if warn:
-            _warn(robot, idle)
+            _warn(model.description, idle)
         if model.armature.any():
             armatures = zip(model.joint_names, model.armature, strict=True)
             text = ", ".join(f"{joint} {value:.3g}" for joint, value in armatures if value)
@@ -184,24 +174,38 @@ class Model:
         return model
 
     @classmethod
-    def from_bodies(
+    def with_idle_joints(
         cls,
         robot: RobotDescription,
-        chosen: JointSelection,
-        tree: BodyTree,
-        gravity: ArrayLike,
+        joints: Iterable[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        gravity: ArrayLike = EARTH,
         base: str = "fixed",
-    ) -> "Model":
-        """Make a model from a selection and its bodies, without warnings.
+        tolerated: float = IDLE,
+    ) -> tuple["Model", list[str]]:
+        """Return a model and the joints that it locks because they move no inertia.
 
-        Args:
-            robot: One tree of finite values.
-            chosen: The free, following and locked joints.
-            tree: Its bodies.
-            gravity: As in ``from_urdf``.
-            base: As in ``from_urdf``.
+        Vendors ship humanoids with a finger or two that weigh nothing. Where the caller names them,
+        or they are more than ``tolerated``, a share of all joints, they are refused: they make
+        forward dynamics singular.
         """
-        return cls(
+        if not robot.links:
+            raise ModelError(f"robot {robot.name!r} has no <link>, expected at least one")
+        if base == "floating":
+            robot = without_ground(robot)
+        chosen = joint_selection.choose(robot, joints, locked)
+        tree = body_tree.grow(robot, chosen)
+        idle = body_tree.joints_without_inertia(tree)
+        if idle:
+            if joints is not None or len(idle) > tolerated * sum(j.moves for j in robot.joints):
+                raise ModelError(
+                    f"joint {idle[0]!r} moves no mass and no inertia, expected some in the links "
+                    "beyond it (or the joint locked)"
+                )
+            others = [name for name in chosen.joint_names if name not in idle]
+            chosen = joint_selection.choose(robot, others, locked)
+            tree = body_tree.grow(robot, chosen)
+        model = cls(
             name=robot.name,
             base_link=robot.base_link,
             mimics=chosen.mimics,
@@ -212,6 +216,7 @@ class Model:
             description=robot,
             **_joint_properties(robot, chosen),
         )
+        return model, idle
 
     @classmethod
     def from_file(
@@ -225,14 +230,8 @@ class Model:
     ) -> "Model":
         """Make a model from a ``.urdf`` file, or a ``.xacro`` file if xacro is installed.
 
-        Args:
-            path: The file.
-            arguments: Name to value of the xacro's arguments, as ``name:=value`` of its command; a
-                true or false value as xacro writes it.
-            joints: As in ``from_urdf``.
-            locked: As in ``from_urdf``.
-            gravity: As in ``from_urdf``.
-            base: As in ``from_urdf``.
+        ``arguments``: name to value of the xacro's arguments, as ``name:=value`` of its command; a
+        true or false value as xacro writes it. The other arguments are those of ``from_urdf``.
 
         Raises:
             ModelError: As in ``from_urdf``; or xacro is needed and missing, or fails; or there are
@@ -242,7 +241,7 @@ class Model:
         if arguments is not None:
             if not isinstance(arguments, Mapping):
                 raise TypeError(f"arguments is {arguments!r:.100}, expected a mapping")
-            path = robot_source(Path(path), {str(k): _for_xacro(v) for k, v in arguments.items()})
+            path = robot_source(Path(path), arguments)
         text = read_file(path)
         with errors_naming(path):
             return cls.from_urdf(text, joints, locked, gravity, base)
@@ -258,15 +257,10 @@ class Model:
     ) -> "Model":
         """Make a model of a robot that comes with the package, wherever that is installed.
 
-        Of those there are no warnings; what is odd about one is said in its file.
-
-        Args:
-            robot: ``"panda"``, ``"ur5e"``, or the path of a URDF or xacro file; behind it may stand
-                the xacro's arguments, as in ``"ur.urdf.xacro name:=ur5e ur_type:=ur5e"``.
-            joints: As in ``from_urdf``.
-            locked: As in ``from_urdf``.
-            gravity: As in ``from_urdf``.
-            base: As in ``from_urdf``.
+        Of those there are no warnings; what is odd about one is said in its file. ``robot``:
+        ``"panda"``, ``"ur5e"``, or the path of a URDF or xacro file; behind it may stand the
+        xacro's arguments, as in ``"ur.urdf.xacro name:=ur5e ur_type:=ur5e"``. The other arguments
+        are those of ``from_urdf``.
 
         Raises:
             UnknownNameError: There is neither such a robot nor such a file.
@@ -545,82 +539,8 @@ class Model:
         return _restore, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},)
 
 
-def _for_xacro(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _restore(fields: dict[str, Any]) -> Model:
     return Model(**fields)
-
-
-@contextmanager
-def errors_naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Name a file in the errors about its description, not in those about other arguments."""
-    try:
-        yield
-    except UnknownNameError:
-        raise
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from error
-
-
-def read_description(path: str | PathLike[str]) -> str:
-    """Return a ``.urdf`` file, or a ``.xacro`` file expanded, as ``robot_description`` text.
-
-    Raises:
-        ModelError: It is another kind of file, or not UTF-8; or xacro is missing, or fails.
-        OSError: The file cannot be read.
-    """
-    text = read_file(path)
-    try:
-        return text if isinstance(text, str) else text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{path} is not UTF-8 text: {error}") from error
-
-
-def read_file(path: str | PathLike[str]) -> str | bytes:
-    """Return the content of a ``.urdf`` file, or the URDF that a ``.xacro`` file expands to.
-
-    Args:
-        path: The file; its arguments, if it is a ``RobotFile``, are the xacro's.
-
-    Raises:
-        ModelError: It is another kind of file; or xacro is needed and missing, or fails.
-        OSError: The file cannot be read.
-    """
-    file = path if isinstance(path, RobotFile) else RobotFile(path)
-    content = file.read_bytes()  # xacro files too: xacro's own error would not be an OSError
-    if wrong := mistaken(file, DESCRIPTION):
-        raise ModelError(wrong)
-    return expand(file, file.arguments) if file.suffix == ".xacro" else content
-
-
-def what_moves(
-    robot: RobotDescription,
-    joints: Iterable[str] | None = None,
-    locked: Mapping[str, float] | None = None,
-    tolerated: float = IDLE,
-) -> tuple[JointSelection, BodyTree, list[str]]:
-    """Choose the degrees of freedom and build their tree; each must move some inertia.
-
-    Vendors ship humanoids with a finger or two that weigh nothing: such joints are locked, and
-    returned for a warning. In an arm, or where the caller names them, they are refused: they make
-    forward dynamics singular. ``tolerated`` is the share of joints from which they are too many.
-    """
-    chosen = joint_selection.choose(robot, joints, locked)
-    tree = body_tree.grow(robot, chosen)
-    idle = body_tree.joints_without_inertia(tree)
-    if not idle:
-        return chosen, tree, idle
-    if joints is not None or len(idle) > tolerated * sum(j.moves for j in robot.joints):
-        raise ModelError(
-            f"joint {idle[0]!r} moves no mass and no inertia, expected some in the links beyond it "
-            "(or the joint locked)"
-        )
-    chosen = joint_selection.choose(
-        robot, [name for name in chosen.joint_names if name not in idle], locked
-    )
-    return chosen, body_tree.grow(robot, chosen), idle
 
 
 def _warn(robot: RobotDescription, idle: list[str]) -> None:
@@ -669,12 +589,9 @@ def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[s
     free = [joints[name] for name in chosen.joint_names]
     return {
         "joint_types": tuple(joint.type for joint in free),
-        "lower": np.array([joint.lower for joint in free]),
-        "upper": np.array([joint.upper for joint in free]),
-        "velocity_limit": np.array([joint.velocity for joint in free]),
-        "effort_limit": np.array([joint.effort for joint in free]),
-        "acceleration_limit": np.array([joint.acceleration for joint in free]),
-        "deceleration_limit": np.array([joint.deceleration for joint in free]),
-        "jerk_limit": np.array([joint.jerk for joint in free]),
+        **{
+            name: np.array([getattr(joint, name.removesuffix("_limit")) for joint in free])
+            for name in LIMITS
+        },
         **{what: np.array(list(figures.values())) for what, figures in borne.items()},
     }

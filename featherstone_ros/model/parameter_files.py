@@ -21,8 +21,7 @@ from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.bounded_yaml import YamlError, read_yaml
 from featherstone_ros.model.drive_units import WITHOUT_FRICTION, WITHOUT_GRAVITY, DriveUnits
-from featherstone_ros.model.file_kind import PARAMETERS, mistaken
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import PARAMETERS, mistaken, share_directory
 from featherstone_ros.text import plain
 
 TWIN, CONTROLLER = NODES = ("digital_twin", "feedforward_controller")
@@ -118,10 +117,7 @@ def controller_parameters(*paths: Path) -> NodeParameters:
 
 
 def effort_gains(path: Path | None) -> dict[str, float]:
-    """Return the torque per unit of recorded effort of joints whose drives have one in a file.
-
-    ``path``: a parameter file of the controller; None: there is none.
-    """
+    """Return the torque per unit of recorded effort of joints whose drives have one in a file."""
     values = {} if path is None else controller_parameters(path)
     drives = {name: value for name, value in values.items() if name.startswith("drives.")}
     if not drives:
@@ -198,10 +194,7 @@ def parameter_names(
     payloads: Collection[str] = (),
     locked: Collection[str] = (),
 ) -> set[str]:
-    """Return the names of all parameters of a node.
-
-    ``payloads``: names of those that have parameters of their own.
-    """
+    """Return the names of all parameters of a node."""
     places = {JOINT: joints, PAYLOAD: payloads, LOCKED: locked}
     names = set()
     for pattern in _documented(node):
@@ -213,11 +206,7 @@ def parameter_names(
 
 @cache
 def _documented(node: str) -> frozenset[str]:
-    """Return the parameters in the node's file in ``config/``, which lists all that it has.
-
-    Those of each joint and payload stand in comments, with ``<joint>``, ``<payload>`` or
-    ``<locked>``.
-    """
+    """Return the parameters in the node's file in ``config/``, which lists all that it has."""
     path = share_directory() / "config" / f"{node}.yaml"
     patterns = re.findall(
         rf"^ *#  +(\S*(?:{JOINT}|{PAYLOAD}|{LOCKED})\S*)", path.read_text(), re.MULTILINE

@@ -115,11 +115,7 @@ def assemble(
 
 
 def without_ground(robot: RobotDescription) -> RobotDescription:
-    """Remove the floating joint that connects a robot to the ground, if there is one.
-
-    The ground is a root link without mass and without other children. Any other robot is returned
-    unchanged.
-    """
+    """Remove the floating joint that connects a robot to the ground, if there is one."""
     first = [joint for joint in robot.joints if joint.parent == robot.base_link]
     if [joint.type for joint in first] != ["floating"]:
         return robot

@@ -28,10 +28,7 @@ CONTROLLERS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 def with_twin(
     text: str, plugin: str, twin: str, interface: str, positions: Mapping[str, float]
 ) -> str:
-    """Return a URDF whose <ros2_control> hardware is the twin, replacing any other.
-
-    ``positions``: moving joint's name to its initial position [rad or m].
-    """
+    """Return a URDF whose <ros2_control> hardware is the twin, replacing any other."""
     robot = ElementTree.fromstring(text)
     for other in robot.findall(TAG):
         robot.remove(other)
@@ -58,10 +55,7 @@ def _parameter(parent: Element, name: str, value: str) -> None:
 
 
 def manager_parameters(joints: Sequence[str], interface: str, rate: int) -> dict[str, Any]:
-    """Return the content of a parameter file for the controller manager and its controllers.
-
-    ``rate``: update rate of the controller manager [Hz].
-    """
+    """Return the content of a parameter file for the controller manager and its controllers."""
     name, kind, own = CONTROLLERS[interface]
     manager = {
         "update_rate": rate,

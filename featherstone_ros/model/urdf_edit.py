@@ -13,7 +13,6 @@ from featherstone_ros.errors import ModelError
 from featherstone_ros.model import urdf
 from featherstone_ros.model.robot_description import Inertial
 
-INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PARTS = ("origin", "mass", "inertia")  # children of <inertial>
 
 
@@ -100,7 +99,7 @@ def _edits(data: bytes, link: _Link, inertial: Inertial) -> list[tuple[int, int,
         "origin": {"xyz": _numbers(inertial.com), "rpy": "0 0 0"},
         "mass": {"value": _numbers([inertial.mass])},
         "inertia": dict(
-            zip(INERTIA, map(_number, inertial.inertia[np.triu_indices(3)]), strict=True)
+            zip(urdf.INERTIA, map(_number, inertial.inertia[np.triu_indices(3)]), strict=True)
         ),
     }
     edits, missing = [], ""

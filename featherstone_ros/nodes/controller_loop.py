@@ -30,7 +30,7 @@ from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
-from featherstone_ros.model.locked_joints import NAME
+from featherstone_ros.model.joint_selection import NAME
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.node_diagnostics import RecentText, unknown_joints
 from featherstone_ros.nodes.realtime_loop import LoopMode, Record

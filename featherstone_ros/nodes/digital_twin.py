@@ -13,7 +13,7 @@ from featherstone_ros.control.controller_parameters import (
 )
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.locked_joints import locked_parameters
+from featherstone_ros.model.joint_selection import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode

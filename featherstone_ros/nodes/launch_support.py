@@ -18,9 +18,14 @@ from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from featherstone_ros.control.choices import Mode
 from featherstone_ros.model import Model, errors_naming, read_description
 from featherstone_ros.model.parameter_files import NodeParameters, read_parameters
-from featherstone_ros.model.robots import RobotFile, robot_file, robot_names, robot_parameters
+from featherstone_ros.model.robots import (
+    RobotFile,
+    robot_file,
+    robot_names,
+    robot_parameters,
+    share_directory,
+)
 from featherstone_ros.model.ros2_control import manager_parameters, with_twin
-from featherstone_ros.model.share import share_directory
 from featherstone_ros.model.urdf import parse
 from featherstone_ros.simulation.simulator_settings import PACED, SIMULATED
 from featherstone_ros.simulation.twin import home_positions

@@ -24,9 +24,9 @@ from std_msgs.msg import String
 from featherstone_ros.control.armature import assumption, described
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
-from featherstone_ros.model.description_parameter import description_text
-from featherstone_ros.model.locked_joints import locked_positions
+from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.model.parameter_files import misspelt
+from featherstone_ros.model.robots import description_text
 from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.node_diagnostics import (
     ERROR,

@@ -17,7 +17,7 @@ from rclpy.node import Node
 from featherstone_ros.arrays import Floats
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model.finding import Severity, by_rule, statement
-from featherstone_ros.model.locked_joints import NAME, relevant_joints, standing
+from featherstone_ros.model.joint_selection import NAME, relevant_joints, standing
 from featherstone_ros.nodes.topics import RELIABLE
 
 if TYPE_CHECKING:

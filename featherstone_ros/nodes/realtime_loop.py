@@ -31,7 +31,7 @@ from featherstone_ros._loop import (
     UNTIMED_RECORD,
     RclLoop,
 )
-from featherstone_ros.model.locked_joints import absurd_text
+from featherstone_ros.model.joint_selection import absurd_text
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
 from featherstone_ros.nodes.node_diagnostics import ERROR, OK, WARN, RecentText, Report
 from featherstone_ros.nodes.topics import CLOCK_PERIOD, TIME, DetachedGroup

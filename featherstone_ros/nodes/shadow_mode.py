@@ -23,7 +23,7 @@ from featherstone_ros.errors import FeatherstoneError, needed
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.locked_joints import locked_positions
+from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.node_diagnostics import LockedJointsReport, RecentText, Report
 from featherstone_ros.nodes.parameters import Commit
@@ -279,7 +279,7 @@ class PayloadService:
         return online.enough
 
     def _tell(self, found: Any) -> None:
-        from featherstone_ros.identification.payload_report import commented, in_short
+        from featherstone_ros.identification.payload import commented, in_short
 
         self._conclude(in_short(found), commented(found))
 

@@ -26,7 +26,7 @@ from featherstone_ros.message_templates import BaseMessage
 from featherstone_ros.model.arguments import finite_joint_array, not_negative_joint_array
 from featherstone_ros.model.drive_units import DUTY, POSITION, DriveUnits
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.locked_joints import locked_positions
+from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.parameter import (
     Parameter,
     Value,

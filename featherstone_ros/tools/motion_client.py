@@ -27,8 +27,8 @@ from featherstone_ros.control.phases import Phase
 from featherstone_ros.control.settings import Mode
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model import Model
-from featherstone_ros.model.description_parameter import description_text
 from featherstone_ros.model.parameter_files import NodeParameters
+from featherstone_ros.model.robots import description_text
 from featherstone_ros.nodes.topics import LATCHED, seconds
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.node_status import (

@@ -89,11 +89,11 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     """Find the load, print and write it."""
     from rich.text import Text
 
-    from featherstone_ros.identification.first_moment import UnseparatedError
     from featherstone_ros.identification.identification import Options, recorded
-    from featherstone_ros.identification.payload import find_payload
-    from featherstone_ros.identification.payload_report import (
+    from featherstone_ros.identification.payload import (
+        UnseparatedError,
         as_dict,
+        find_payload,
         lines,
         moment_as_dict,
         snippet,
@@ -167,8 +167,8 @@ def _draw(
     """
     from featherstone_ros import Dynamics
     from featherstone_ros.identification.explanation import rms
-    from featherstone_ros.identification.friction import fit
-    from featherstone_ros.identification.payload_report import in_short
+    from featherstone_ros.identification.payload import in_short
+    from featherstone_ros.identification.regression import fit
     from featherstone_ros.tools import panels, study
     from featherstone_ros.tools.style import BLUE
 

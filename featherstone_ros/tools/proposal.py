@@ -36,7 +36,7 @@ from featherstone_ros.control.trajectory import Point
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection, examine
 from featherstone_ros.model import EARTH, Model, errors_naming, read_description
-from featherstone_ros.model.transmissions import (
+from featherstone_ros.model.urdf import (
     commanded_by_position,
     reductions,
     with_position_interface,

@@ -13,7 +13,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model import errors_naming, read_description
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.locked_joints import NAME as LOCKED
+from featherstone_ros.model.joint_selection import NAME as LOCKED
 from featherstone_ros.model.parameter_files import (
     CONTROLLER,
     NODES,

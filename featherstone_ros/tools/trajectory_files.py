@@ -18,7 +18,7 @@ from featherstone_ros.errors import FeatherstoneError, NothingRecordedError
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
 from featherstone_ros.identification.recording import JointStates
 from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
-from featherstone_ros.model.file_kind import RECORDING, TRAJECTORY, mistaken
+from featherstone_ros.model.robots import RECORDING, TRAJECTORY, mistaken
 from featherstone_ros.text import plain
 from featherstone_ros.tools.options import require_ros
 

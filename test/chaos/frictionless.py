@@ -127,11 +127,11 @@ class Episode(ClosedLoop):
     def run(self, duration: float) -> None:
         """Let time pass, until the arm is far too fast or brakes hold it: commands have ended."""
         for _ in self.steps(duration):
-            self._watch()
+            self._note_speed()
             if self.fastest > 100.0 or self.controller.phase in (Phase.INACTIVE, Phase.SILENT):
                 return
 
-    def _watch(self) -> None:
+    def _note_speed(self) -> None:
         """Note the speed, unless the arm coasts: it may pass all its energy to a light wrist."""
         q, qd = self.plant.q, self.plant.qd
         is_driven = self.controller.phase not in COASTING

@@ -19,8 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from support import DEADLINE, Ros, status_values
 
-from featherstone_ros.model.robots import robot_file
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import robot_file, share_directory
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from arm_pair import PAIRS

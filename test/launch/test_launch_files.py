@@ -15,7 +15,7 @@ from launch import LaunchContext
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 from support import free_domain, package_path
 
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import share_directory
 from featherstone_ros.nodes.launch_support import is_installed
 
 pytestmark = pytest.mark.ros

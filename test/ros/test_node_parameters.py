@@ -18,8 +18,7 @@ from std_msgs.msg import String
 from test_lifecycle import SLIDER, slider
 
 from featherstone_ros.model.parameter_files import parameter_names, read_parameters
-from featherstone_ros.model.robots import robot_file, robot_parameters
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import robot_file, robot_parameters, share_directory
 from featherstone_ros.nodes.topics import LATCHED
 from featherstone_ros.tools.robot_setup import load
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import featherstone_ros as fr
-from featherstone_ros.model.friction import RELEASE_TIME
+from featherstone_ros.model.drives import RELEASE_TIME
 from featherstone_ros.observer.effort_contract import (
     MOTOR_CURRENT,
     WITHOUT_FRICTION,

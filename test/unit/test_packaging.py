@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import featherstone_ros.model.share as share
+import featherstone_ros.model.robots as share
 from featherstone_ros.tools.doctor.machine import LIBRARIES
 
 SOURCE = Path(__file__).resolve().parents[2]

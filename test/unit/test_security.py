@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from defusedxml import ElementTree
 
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import share_directory
 
 POLICY = share_directory() / "config" / "sros2_policy.xml"
 COMMANDS = "/feedforward_controller/commands"

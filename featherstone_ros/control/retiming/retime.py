@@ -18,13 +18,12 @@ from featherstone_ros.control.retiming import BLEND
 from featherstone_ros.control.retiming.demands import (
     MADE_UP,
     ArmOnPath,
-    MotionSamples,
-    RetimingLimits,
     bounds_on,
     too_fast,
 )
 from featherstone_ros.control.retiming.path import Stretch, of_corners, of_motion
-from featherstone_ros.control.retiming.timing import RetimingError, durations, fastest
+from featherstone_ros.control.retiming.timing import RetimingError as RetimingError
+from featherstone_ros.control.retiming.timing import durations, fastest
 from featherstone_ros.control.settings import ControllerSettings
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.errors import needed
@@ -155,8 +154,7 @@ def retime(
     speeds = dict(link_speed or {})
     for link, speed in speeds.items():
         positive_number(f"link_speed of {link!r}", speed)
-    wanted = RetimingLimits(space, rate, speeds)
-    arm = ArmOnPath(model, Dynamics(model), drives, wanted)
+    arm = ArmOnPath(model, Dynamics(model), drives, space, rate, speeds)
     for part in ("interpolate", "optimize", "sparse"):
         needed(f"scipy.{part}")
     stretches = _stretches(path, space, blend)
@@ -231,7 +229,7 @@ def _positions(path: ArrayLike, space: JointSpace) -> Floats:
 
 def _check(arm: ArmOnPath, stretches: list[Stretch]) -> None:
     """Raise RetimingError where no timing could help: the range, standing, no bound of a speed."""
-    space = arm.limits.joints
+    space = arm.space
     q = np.concatenate(
         [stretch.at(np.linspace(0, stretch.length, 1000))[0] for stretch in stretches]
     )
@@ -331,7 +329,7 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
             continue
         x = found
         timing = TimedStretch(stretch, grid, x)
-        excess, over_all = too_fast(arm, MotionSamples(arm, *timing.sampled()))
+        excess, over_all = too_fast(arm, *timing.sampled())
         slowed = timing.slower(over_all)
         duration = slowed.nodes[-1]
         gain = 1.0 - duration / shortest
@@ -386,7 +384,7 @@ def _verdict(arm: ArmOnPath, samples: tuple[Floats, ...]) -> Feasibility:
     """Return the check of a trajectory as a controller makes it."""
     time, *fields = samples
     rows = zip(time.tolist(), *fields, strict=True)
-    n, space = arm.model.n, arm.limits.joints
+    n, space = arm.model.n, arm.space
     unlimited = np.full(n, np.inf)
     free = replace(space, lower=-unlimited, upper=unlimited, effort=unlimited)
     trajectory = Trajectory(space.names, [Point(*row) for row in rows], free)
@@ -399,7 +397,7 @@ def _joined(arm: ArmOnPath, timings: list[TimedStretch]) -> Retimed:
     for _ in range(LAST_ATTEMPTS):
         samples = _sampled(timings)
         verdict = _verdict(arm, samples)
-        _, own = too_fast(arm, MotionSamples(arm, *samples))
+        _, own = too_fast(arm, *samples)
         if verdict.fits and own <= 1.0 + CLOSE:
             return Retimed(arm.model.joint_names, *samples, verdict)
         factor = max(verdict.slow_down, own) * (1.0 + CLOSE)

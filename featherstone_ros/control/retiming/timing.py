@@ -61,11 +61,7 @@ def durations(grid: Floats, x: Floats) -> Floats:
 
 
 def fastest(grid: Floats, max_squares: Floats, bounds: Sequence[Bounds], x: Floats) -> Floats:
-    """Return the squared speeds (N + 1,) of the fastest timing from rest to rest.
-
-    ``grid``: lengths of the path, N at least 3; ``max_squares``: greatest squared speeds; x: those
-    to begin from; (N + 1,) each.
-    """
+    """Return the squared speeds (N + 1,) of the fastest timing from rest to rest."""
     rows = _rows(grid, max_squares, bounds)
     for slower in SLOWER:
         found = np.clip(x / slower**2, SLOWEST, 0.9 * max_squares)
@@ -128,10 +124,7 @@ def _values(grid: Floats, bound: Bounds) -> Iterator[_Part]:
 
 
 def _rates(grid: Floats, bound: Bounds) -> Iterator[_Part]:
-    """Yield the limits of the change from an end of one interval to that of the next.
-
-    So they do of the change from and to rest in an interval.
-    """
+    """Yield the limits of the change from an end of one interval to that of the next."""
     padded = np.pad(bound.rate, ((1, 1), (0, 0)), "edge")
     unit = np.minimum(padded[:-1], padded[1:])
     for ends, constant in _at_ends(grid, bound):

@@ -24,7 +24,6 @@ from featherstone_ros.identification.explanation import (
 )
 from featherstone_ros.identification.faults import Faults, find_faults, in_other_units
 from featherstone_ros.identification.filtering import SmoothMotion
-from featherstone_ros.identification.friction import AT_REST, FittedDrives
 from featherstone_ros.identification.identification import (
     Options,
     recorded,
@@ -45,7 +44,7 @@ from featherstone_ros.identification.recording_checks import (
     motion_suspicions,
     require_motion_enough,
 )
-from featherstone_ros.identification.regression import one_thread
+from featherstone_ros.identification.regression import AT_REST, FittedDrives, one_thread
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.progress import Progress
 from featherstone_ros.tools.study import load_arm

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from featherstone_ros.identification.explanation import FITTED, GIVEN, GRAVITY, RIGID, WRITTEN
-from featherstone_ros.identification.friction import FittedDrives
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.identification.regression import FittedDrives
+from featherstone_ros.model.drives import PRESLIDING_DISPLACEMENT
 from featherstone_ros.model.parameter_files import each_joint, parameter_text, rounded
 from featherstone_ros.tools import panels, study
 from featherstone_ros.tools.evaluate.evaluation import Evaluation

@@ -28,8 +28,7 @@ from featherstone_ros.errors import IdentificationError
 from featherstone_ros.identification.base_parameters import base_parameters
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.filtering import SmoothMotion
-from featherstone_ros.identification.friction import Law
-from featherstone_ros.identification.regression import drive_columns, link_columns
+from featherstone_ros.identification.regression import Law, drive_columns, link_columns
 from featherstone_ros.progress import Progress
 from featherstone_ros.tools.clearance import Clearance, chain
 from featherstone_ros.tools.multi_sine import UNLIMITED_VELOCITY

@@ -32,7 +32,7 @@ from featherstone_ros.identification.filtering import SmoothMotion
 from featherstone_ros.identification.identification import Identification
 from featherstone_ros.model import Model, read_file, urdf_edit
 from featherstone_ros.model.drive_units import ANOTHER_UNIT
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT
+from featherstone_ros.model.drives import PRESLIDING_DISPLACEMENT
 from featherstone_ros.model.parameter_files import each_joint, parameter_text, rounded
 from featherstone_ros.tools import panels, study
 from featherstone_ros.tools.study import load_text, r2_text, score_table, scores

@@ -25,9 +25,8 @@ from featherstone_ros.control.settings import Mode
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Severity, by_rule, statement
 from featherstone_ros.model.parameter_files import of_joint
-from featherstone_ros.model.robots import argument_texts
+from featherstone_ros.model.robots import argument_texts, share_directory
 from featherstone_ros.model.ros2_control import CONTROLLERS, manager_parameters
-from featherstone_ros.model.share import share_directory
 from featherstone_ros.tools.proposal import Proposal
 from featherstone_ros.tools.style import milli
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml

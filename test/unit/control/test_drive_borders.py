@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from control_arm import NAMES, PERIOD
 from control_loop import LoopBench
+from drive_law import commands, limited
 from numpy.testing import assert_allclose
 from pushed_twin import ARM, START, follow, make
 from studies import few_or_all
@@ -96,8 +97,8 @@ def test_what_drives_are_told_is_the_law_of_python(seed):
         bench.arm.set_state(bench.arm.q, random.uniform(-0.3, 0.3, 2))
         bench.run(PERIOD)
         moment = bench.controller.snapshot()
-        law = units.commands(moment.command, moment.q, moment.qd)
-        law = units.limited(law, bench.model.lower, bench.model.upper)
+        law = commands(units, moment.command, moment.q, moment.qd)
+        law = limited(units, law, bench.model.lower, bench.model.upper)
         assert_allclose(bench.told[~places], law[~places], rtol=1e-13, atol=1e-15)
         np.testing.assert_array_equal(bench.compiled.told, bench.told)  # what plain Python sends
 
@@ -164,7 +165,7 @@ def test_a_servo_is_told_the_torque_as_an_offset():
     bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
     bench.run(0.5)
     moment = bench.controller.snapshot()
-    law = bench.units.commands(moment.command, *moment.desired[:2])
+    law = commands(bench.units, moment.command, *moment.desired[:2])
     assert np.abs(moment.desired[1]).max() > 0.2
     assert_allclose(bench.told, law, atol=1e-9)
 
@@ -215,9 +216,9 @@ def test_drives_of_the_twin_are_the_law_of_python(model, seed):
     settings = {"rate": 100.0, "time_step": 1e-5, "saturate_effort": False, "armature": armature}
     twin = make(model, units=units, **settings)
     torque = random.uniform(-3.0, 3.0, 2)
-    told = units.commands(torque, START, STILL)
+    told = commands(units, torque, START, STILL)
     told = np.where(units.commanded_by("position"), START + 0.002, told)
-    told = units.limited(told, model.lower, model.upper)
+    told = limited(units, told, model.lower, model.upper)
     simulator = fr.Simulator(model, time_step=1e-5, armature=armature)
     simulator.reset(START)
     twin.command(told, 0.0)

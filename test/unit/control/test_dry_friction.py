@@ -18,7 +18,7 @@ import featherstone_ros as fr
 from featherstone_ros.control.feasibility import Demand
 from featherstone_ros.control.joint_space import JointSpace
 from featherstone_ros.control.trajectory import Point, Trajectory
-from featherstone_ros.model.friction import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
+from featherstone_ros.model.drives import PRESLIDING_DISPLACEMENT, RELEASE_TIME, presliding
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.proposal import propose
 from featherstone_ros.tools.trajectory_check import started

@@ -19,8 +19,7 @@ from featherstone_ros.control.retiming.timing import durations
 from featherstone_ros.control.settings import ControllerSettings, Interpolation
 from featherstone_ros.control.trajectory import Point, Trajectory
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.friction import presliding
+from featherstone_ros.model.drives import Drives, presliding
 from featherstone_ros.tools.trajectory_check import started
 from featherstone_ros.tools.trajectory_files import (
     UncheckedTrajectory,

@@ -24,7 +24,7 @@ from featherstone_ros import (
     Simulator,
     SingularInertiaError,
 )
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import share_directory
 
 FRICTIONLESS = {"damping": 0, "friction": 0}
 STOPS = {"stop_stiffness": 2000.0, "stop_damping": 5.0}

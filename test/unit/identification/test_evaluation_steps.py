@@ -18,7 +18,6 @@ from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.identification.explanation import FITTED, determination, explain, rms
 from featherstone_ros.identification.filtering import SmoothMotion, clean, smooth, smooth_all
-from featherstone_ros.identification.friction import fit
 from featherstone_ros.identification.recording import FIELDS, JointStates, Recording, choose
 from featherstone_ros.identification.recording_checks import (
     clipped_efforts,
@@ -26,6 +25,7 @@ from featherstone_ros.identification.recording_checks import (
     require_enough,
     usage,
 )
+from featherstone_ros.identification.regression import fit
 from featherstone_ros.model.parameter_files import read_parameters
 from featherstone_ros.tools.evaluate.evaluation import Evaluation
 from featherstone_ros.tools.evaluate.report import parameter_file

@@ -11,10 +11,9 @@ import pytest
 from studies import few_or_all, study
 
 import featherstone_ros as fr
-from featherstone_ros.identification.couplings import couplings
-from featherstone_ros.identification.faults import find_faults
+from featherstone_ros.identification.faults import couplings, find_faults
 from featherstone_ros.identification.identification import Options, recorded
-from featherstone_ros.identification.inference import Hypothesis, Inference, Solver
+from featherstone_ros.identification.inference import Hypothesis, Inference, Posterior
 from featherstone_ros.identification.model_order import Fitting
 from featherstone_ros.identification.recording import Recording, interpolated
 
@@ -198,9 +197,8 @@ def test_bodies_that_have_to_bend_far_are_found_from_anywhere(gain):
     model, recording = recording_of(known_arm.NOMINAL)
     spoiled = replace(recording, effort=gain * recording.effort)
     inference = Inference(Fitting(model, [spoiled], range(model.n), 2.0))
-    narrow, wide = (Solver(inference, Hypothesis(), width) for width in (0.15, 0.6))
-    found = wide.solve()
-    again, other = wide.solve(found), wide.solve(narrow.solve())
+    narrow, found = (Posterior(inference, Hypothesis(), width) for width in (0.15, 0.6))
+    again, other = (Posterior(inference, Hypothesis(), 0.6, start) for start in (found, narrow))
     assert again.evidence == pytest.approx(found.evidence, abs=1.0)
     assert other.evidence == pytest.approx(found.evidence, abs=5.0)  # what a first fault costs
 

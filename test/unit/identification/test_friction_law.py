@@ -10,7 +10,7 @@ import featherstone_ros as fr
 from featherstone_ros.identification.filtering import steady
 from featherstone_ros.identification.model_order import Fitting, fit_parts
 from featherstone_ros.identification.recording import Recording
-from featherstone_ros.model.friction import presliding, viscous_speed
+from featherstone_ros.model.drives import presliding, viscous_speed
 
 LOAD, THINNING = 0.2, 2.0  # of an arm with gears
 

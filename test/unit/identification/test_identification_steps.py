@@ -17,16 +17,14 @@ from featherstone_ros.identification.arm import Arm
 from featherstone_ros.identification.bodies import Bodies, thickened, within
 from featherstone_ros.identification.explanation import RIGID, explain, rms
 from featherstone_ros.identification.fit import noise, solve
-from featherstone_ros.identification.friction import fit
 from featherstone_ros.identification.identification import Options, score, split
 from featherstone_ros.identification.online import WINDOW, OnlinePayload
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.recording_checks import require_enough
-from featherstone_ros.identification.regression import Equations
+from featherstone_ros.identification.regression import Equations, fit
 from featherstone_ros.model.body_tree import parameters_of
 from featherstone_ros.model.drives import Drives
-from featherstone_ros.model.primitives import box
-from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
+from featherstone_ros.model.primitives import box, inertial_parameters, pseudo_inertia
 from featherstone_ros.model.robots import robot_file, robot_names
 
 

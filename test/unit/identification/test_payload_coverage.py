@@ -20,11 +20,11 @@ from featherstone_ros import identification
 from featherstone_ros.identification import IdentificationError, find_payload
 from featherstone_ros.identification.arm import Arm, Errors
 from featherstone_ros.identification.bodies import SIZE, Bodies
-from featherstone_ros.identification.first_moment import UnseparatedError
 from featherstone_ros.identification.fit import solve
-from featherstone_ros.identification.friction import Law
 from featherstone_ros.identification.model_order import Fitting, fit_parts
+from featherstone_ros.identification.payload import UnseparatedError
 from featherstone_ros.identification.recording import Recording
+from featherstone_ros.identification.regression import Law
 from featherstone_ros.model.robots import robot_file
 
 ARMS = {

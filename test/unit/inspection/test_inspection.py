@@ -19,7 +19,7 @@ from studies import few_or_all
 from urdf_faults import FAULTS, Fault, about_the_origin, lies_far_out
 from urdf_text import chain, joint, link, robot
 
-from featherstone_ros.inspection import meshes
+from featherstone_ros.inspection import geometry
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.inspection.geometry import shapes
 from featherstone_ros.model import urdf
@@ -40,7 +40,7 @@ SUBJECTS = [n for n in ("panda", "ur5e", "xarm7", "kinova", "a1") if n in FILES]
 def meshes_read_once():
     """Of a robot with one fault after the other, the meshes stay the same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meshes, "points", cache(meshes.points))
+        patch.setattr(geometry, "points", cache(geometry.points))
         yield
 
 
@@ -426,10 +426,10 @@ def test_scene_whose_nodes_double_at_every_level_or_of_too_many_points_is_refuse
         <library_visual_scenes><visual_scene><node><instance_node url="#n0"/></node></visual_scene>
         </library_visual_scenes></COLLADA>"""
     )
-    with pytest.raises(meshes.MeshError, match=f"more than {what}"):
-        meshes.points(tmp_path / "a.dae")
+    with pytest.raises(geometry.MeshError, match=f"more than {what}"):
+        geometry.points(tmp_path / "a.dae")
     write_collada(tmp_path / "b.dae")  # each mesh is placed once
-    assert meshes.points(tmp_path / "b.dae").shape == CORNERS.shape
+    assert geometry.points(tmp_path / "b.dae").shape == CORNERS.shape
 
 
 # The command: tables, findings, JSON and the exit status.

@@ -14,8 +14,7 @@ import featherstone_ros as fr
 from featherstone_ros import Model
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.parameter_files import read_parameters
-from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import robot_file, robot_names, robot_parameters, share_directory
 from featherstone_ros.tools.robot_setup import load
 
 CONFIG = share_directory() / "config"

@@ -6,11 +6,14 @@ from refusals import refusals
 from featherstone_ros.errors import BagError, FeatherstoneError, ModelError
 from featherstone_ros.identification.bags import read_joint_states
 from featherstone_ros.model import read_description
-from featherstone_ros.model.description_parameter import description_text
-from featherstone_ros.model.file_kind import kind_of
 from featherstone_ros.model.parameter_files import ParameterFileError, read_parameters
-from featherstone_ros.model.robots import robot_file, robot_parameters
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import (
+    description_text,
+    kind_of,
+    robot_file,
+    robot_parameters,
+    share_directory,
+)
 from featherstone_ros.tools.trajectory_files import read
 
 READERS = {

@@ -8,7 +8,7 @@ import urdf_text
 from refusals import refusals
 
 import featherstone_ros as fr
-from featherstone_ros.model.pseudo_inertia import inertial_parameters, pseudo_inertia
+from featherstone_ros.model.primitives import inertial_parameters, pseudo_inertia
 from featherstone_ros.model.robots import robot_file, robot_names
 
 ROBOTS = robot_names()

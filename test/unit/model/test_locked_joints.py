@@ -17,8 +17,7 @@ from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.controller import compiled_controller
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model import urdf
-from featherstone_ros.model.joint_selection import choose
-from featherstone_ros.model.locked_joints import relevant_joints
+from featherstone_ros.model.joint_selection import choose, relevant_joints
 from featherstone_ros.observer import Shadow, ShadowSettings
 from featherstone_ros.simulation import SimulatorSettings, Twin
 from featherstone_ros.tools.proposal import propose

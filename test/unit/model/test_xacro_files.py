@@ -6,8 +6,7 @@ from urdf_text import joint, link
 
 import featherstone_ros as fr
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.description_parameter import description_text
-from featherstone_ros.model.robots import argument_texts, robot_file
+from featherstone_ros.model.robots import argument_texts, description_text, robot_file
 from featherstone_ros.tools.cli import main
 
 pytest.importorskip("xacro")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from featherstone_ros.model.share import share_directory
+from featherstone_ros.model.robots import share_directory
 from featherstone_ros.tools.robot_setup import load
 from featherstone_ros.tools.setup.files import rviz_file
 

@@ -17,7 +17,7 @@ from featherstone_ros.model.drive_units import DriveUnits
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.finding import Severity
 from featherstone_ros.model.parameter_files import read_parameters
-from featherstone_ros.model.pseudo_inertia import pseudo_inertia
+from featherstone_ros.model.primitives import pseudo_inertia
 from featherstone_ros.tools import cli
 from featherstone_ros.tools.identify.report import reasons_against
 
