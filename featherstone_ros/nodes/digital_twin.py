@@ -24,7 +24,7 @@ from featherstone_ros.observer.shadow_settings import (
     shadow_parameters,
 )
 from featherstone_ros.parameter import Parameter, default_of, of_length, parameters_of
-from featherstone_ros.realtime import scheduling
+from featherstone_ros.realtime.scheduling import Scheduling
 from featherstone_ros.simulation import twin as simulation
 
 MODES = {"simulate": SimulateMode, "shadow": ShadowMode}
@@ -52,7 +52,7 @@ PARAMETERS = (
     *parameters_of(Drives),
     *PAYLOAD_PARAMETERS,
     *PAYLOAD_LINK,
-    *scheduling.PARAMETERS,
+    *parameters_of(Scheduling),
 )
 
 

@@ -36,8 +36,8 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.motion_input import MotionInput
 from featherstone_ros.nodes.node_diagnostics import Report
 from featherstone_ros.nodes.parameters import Commit
-from featherstone_ros.parameter import Parameter, Value
-from featherstone_ros.realtime import scheduling
+from featherstone_ros.parameter import Parameter, Value, parameters_of
+from featherstone_ros.realtime.scheduling import Scheduling
 from featherstone_ros.text import plain
 
 CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
@@ -57,7 +57,9 @@ class FeedforwardController(ModelNode):
         self._loop: ControllerLoop | None = None  # while configured
         self._served: list[Any] = []  # likewise, where control_msgs is installed
         self._last_motion = LastMotion("", 0.0)
-        super().__init__("feedforward_controller", (*PARAMETERS, *scheduling.PARAMETERS), context)
+        super().__init__(
+            "feedforward_controller", (*PARAMETERS, *parameters_of(Scheduling)), context
+        )
 
     def joint_parameters(self, model: Model) -> Iterable[Parameter]:
         """Return those of every joint, and of every payload that has a name."""

@@ -12,8 +12,7 @@ after the other.
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -43,8 +42,7 @@ ACTION = "~/follow_joint_trajectory"
 Result, Feedback = FollowJointTrajectory.Result, FollowJointTrajectory.Feedback
 
 
-@dataclass
-class Goal:
+class Goal(NamedTuple):
     """A goal that the loop follows."""
 
     handle: ServerGoalHandle

@@ -209,7 +209,9 @@ class Parameters(Mapping[str, Value]):
     def _set(self, messages: Sequence[ParameterMessage]) -> SetParametersResult:
         """Set all parameters of a request, or none; a read-only one may be set to its own value."""
         try:
-            self._require_known(messages)
+            unknown = [m.name for m in messages if not self._node.has_parameter(m.name)]
+            if unknown:  # rclpy would not tell which
+                raise ValueError(f"no such parameter: {', '.join(unknown[:MAX_NAMED])}")
             parameters = [RosParameter.from_parameter_msg(message) for message in messages]
             changed = [p for p in parameters if not self._is_as_before(p)]
             if parameters and not changed:
@@ -220,12 +222,6 @@ class Parameters(Mapping[str, Value]):
         except Exception:
             self._node.get_logger().error(f"parameters not set:\n{traceback.format_exc()}")
             return SetParametersResult(successful=False, reason="unexpected exception, see the log")
-
-    def _require_known(self, messages: Sequence[ParameterMessage]) -> None:
-        """Raise ValueError with the names that are no parameters', which rclpy would not tell."""
-        unknown = [m.name for m in messages if not self._node.has_parameter(m.name)]
-        if unknown:
-            raise ValueError(f"no such parameter: {', '.join(unknown[:MAX_NAMED])}")
 
     def _is_as_before(self, parameter: RosParameter) -> bool:
         """Tell whether this is already the value of a parameter that is a text or read-only.

@@ -35,8 +35,9 @@ from featherstone_ros.model.joint_selection import absurd_text
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
 from featherstone_ros.nodes.node_diagnostics import ERROR, OK, WARN, RecentText, Report
 from featherstone_ros.nodes.topics import CLOCK_PERIOD, TIME, DetachedGroup
+from featherstone_ros.parameter import values_of
 from featherstone_ros.realtime.loop_timing import LoopTiming
-from featherstone_ros.realtime.scheduling import Scheduling, scheduling
+from featherstone_ros.realtime.scheduling import Scheduling
 from featherstone_ros.text import plain
 
 Record = tuple[int, int, int, tuple[float, float, float, float], int]
@@ -265,7 +266,7 @@ class LoopMode:
             self._inputs,
             self._publishers,
             self._deliver,
-            scheduling=scheduling(node.parameters),
+            scheduling=Scheduling(**values_of(Scheduling, node.parameters)),
             **options,
         )
         runner = self._loop.runner

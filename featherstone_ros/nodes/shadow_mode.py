@@ -8,7 +8,7 @@ and the diagnostics.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from threading import Event, Thread, current_thread
 from typing import Any
 
@@ -62,7 +62,7 @@ class ShadowMode(LoopMode):
         self._shadow, self._locked = shadow, LockedJointsReport(node)
         self._activated = self.now
         self._restart = RecentText(RESTART_MEMORY)
-        self._payload = PayloadService(node, self._collect, self._placed)
+        self._payload = PayloadService(node, self)
 
     # Lifecycle.
 
@@ -104,12 +104,12 @@ class ShadowMode(LoopMode):
 
         return take
 
-    def _collect(self, states: StateBuffer | None) -> None:
+    def collect(self, states: StateBuffer | None) -> None:
         """Have the loop store states, or stop that."""
         if self._loop is not None:
             self._give(REQUESTS["collect"], states)
 
-    def _placed(self) -> Model:
+    def placed(self) -> Model:
         """Return the arm with its locked joints where they are now."""
         model = self._node.model
         return model.with_locked(dict(zip(model.locked_joints, self._shadow.locked, strict=True)))
@@ -186,18 +186,9 @@ class PayloadService:
     the controller: nothing changes until somebody loads them there.
     """
 
-    def __init__(
-        self,
-        node: ModelNode,
-        collect: Callable[[StateBuffer | None], None],
-        model: Callable[[], Model],
-    ) -> None:
-        """Offer the service.
-
-        ``collect`` has the loop store states from now on, or stops that; ``model`` returns the arm,
-        its locked joints where they are.
-        """
-        self._node, self._collect, self._model = node, collect, model
+    def __init__(self, node: ModelNode, mode: ShadowMode) -> None:
+        """Offer the service, for the arm of a mode."""
+        self._node, self._mode = node, mode
         self._search: Thread | None = None
         self._ended = Event()
         self._destroyed = False
@@ -218,7 +209,7 @@ class PayloadService:
             self._ended.set()
             self._search.join()
             self._search = None
-            self._collect(None)
+            self._mode.collect(None)
 
     @property
     def text(self) -> str:
@@ -233,14 +224,14 @@ class PayloadService:
         self.stop()
         link = str(node.parameters["payload_link"]) or default_link(node.model)
         try:
-            online = _online(node, self._model(), link)
+            online = _online(node, self._mode.placed(), link)
         except FeatherstoneError as error:
             response.message = str(error)
             return response
         states = StateBuffer(node.model.n, WAITING)
         self._ended.clear()
         self._said = f"collecting, 0%: turn {link} about several axes"
-        self._collect(states)
+        self._mode.collect(states)
         search = (online, states)
         self._search = Thread(target=self._find, args=search, name="payload", daemon=True)
         self._search.start()
@@ -292,7 +283,7 @@ class PayloadService:
             if self._destroyed:
                 return
             if self._search is search:
-                self._collect(None)
+                self._mode.collect(None)
             self._node.get_logger().info(f"payload: {said}")
             if text:
                 self._publisher.publish(String(data=text))

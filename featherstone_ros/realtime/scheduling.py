@@ -6,12 +6,12 @@ import ctypes
 import os
 import pwd
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from featherstone_ros.parameter import Parameter, Value
+from featherstone_ros.parameter import declared
 
 MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h>
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # <malloc.h>
@@ -25,14 +25,38 @@ LIMITS = (
 )
 
 
+def refuse_missing_cpus(cpus: Iterable[int]) -> str | None:
+    """Say why processors cannot be used, None if they can."""
+    allowed = sorted(os.sched_getaffinity(0))
+    missing = [cpu for cpu in cpus if cpu not in allowed]
+    if not missing:
+        return None
+    return f"no processor {', '.join(map(str, missing))}; there are {', '.join(map(str, allowed))}"
+
+
 @dataclass(frozen=True)
 class Scheduling:
     """The scheduling that a loop requests from the operating system."""
 
-    priority: int = 0  # 1 to 99 for SCHED_FIFO; 0 leaves the thread's scheduling as it is
-    cpus: tuple[int, ...] = ()  # numbers of the processors that may run the thread; empty for all
-    # keep all memory of the process in RAM, so that nothing waits for a page
-    lock_memory: bool = False
+    priority: int = declared(
+        0,
+        "SCHED_FIFO priority of the loop's thread; 0: the scheduling of the process",
+        0,
+        99,
+        name="realtime.priority",
+        read_only=True,
+    )
+    cpus: tuple[int, ...] = declared(
+        (),
+        "processors on which that thread may run; empty: all",
+        name="realtime.cpu_affinity",
+        kind=int,
+        check=refuse_missing_cpus,
+        read_only=True,
+    )
+    lock_memory: bool = declared(
+        False, "keep the memory of the process in RAM", name="realtime.lock_memory", read_only=True
+    )
 
     def enter(self) -> list[str]:
         """Put it into effect for the calling thread, memory for the whole process.
@@ -108,15 +132,6 @@ def session_niceness(autogroup: str = "/proc/self/autogroup") -> int:
     return 0
 
 
-def refuse_missing_cpus(cpus: Iterable[int]) -> str | None:
-    """Say why processors cannot be used, None if they can."""
-    allowed = sorted(os.sched_getaffinity(0))
-    missing = [cpu for cpu in cpus if cpu not in allowed]
-    if not missing:
-        return None
-    return f"no processor {', '.join(map(str, missing))}; there are {', '.join(map(str, allowed))}"
-
-
 def scheduling_in_force() -> str:
     """Return the calling thread's scheduling in words, e.g. ``FIFO 60`` or ``default``."""
     policy = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
@@ -151,38 +166,3 @@ def lock_memory() -> bool:
     libc.mallopt(M_TRIM_THRESHOLD, -1)
     libc.mallopt(M_MMAP_MAX, 0)
     return True
-
-
-PARAMETERS = (
-    Parameter(
-        "realtime.priority",
-        0,
-        "SCHED_FIFO priority of the loop's thread; 0: the scheduling of the process",
-        0,
-        99,
-        read_only=True,
-    ),
-    Parameter(
-        "realtime.cpu_affinity",
-        [],
-        "processors on which that thread may run; empty: all",
-        kind=int,
-        check=refuse_missing_cpus,
-        read_only=True,
-    ),
-    Parameter(
-        "realtime.lock_memory",
-        False,
-        "keep the memory of the process in RAM",
-        read_only=True,
-    ),
-)
-
-
-def scheduling(values: Mapping[str, Value]) -> Scheduling:
-    """Return what the parameters say about the loop's scheduling."""
-    return Scheduling(
-        values["realtime.priority"],
-        tuple(map(int, values["realtime.cpu_affinity"])),
-        bool(values["realtime.lock_memory"]),
-    )
