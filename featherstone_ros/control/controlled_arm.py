@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import cartesian_parameters
-from featherstone_ros.control.armature import assumption
+from featherstone_ros.control.armature import unset_armature
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.controller_parameters import (
     Output,
@@ -259,7 +259,7 @@ class ControlledArm:
     def assumed_armature(self) -> str:
         """The armature that is assumed, not set, in words; empty for none."""
         defaults = self.parameters
-        return assumption(self.values, lambda name: defaults[name].default, self.unloaded)
+        return unset_armature(self.values, lambda name: defaults[name].default, self.unloaded)[0]
 
     @cached_property
     def space(self) -> JointSpace:

@@ -186,13 +186,21 @@ class ControllerSettings:
                 "impedance: mode admittance expects what cartesian_impedance.prepared gives with a "
                 "contact_delay"
             )
-        values = vars(self) | vars(self.drives)
-        for field in (*fields(self), *fields(self.drives)):
-            value = values[field.name]
-            if isinstance(value, np.ndarray):
-                require_array(field.name, value, self.p.shape)
-            elif isinstance(value, float):
-                require_positive(field.name, value, field.metadata.get("minimum", 0.0) == 0.0)
+        for of in (self, self.drives):
+            for field in fields(of):
+                self._check(field.name, getattr(of, field.name), field.metadata.get("minimum"))
+
+    def _check(self, name: str, value: Any, minimum: float | None) -> None:
+        """Raise ValueError unless numbers are as many as joints, finite, and no less than 0."""
+        if isinstance(value, np.ndarray):
+            if value.shape != self.p.shape:
+                raise ValueError(f"{name} has shape {value.shape}, expected {self.p.shape}")
+            if name in SIGNED and not np.isfinite(value).all():
+                raise ValueError(f"{name} is {value}, expected finite numbers")
+            if name not in SIGNED and not (value >= 0.0).all():
+                raise ValueError(f"{name} is {value}, expected nothing below 0")
+        elif (isinstance(value, float) and not 0.0 <= value < np.inf) or (value == 0.0 and minimum):
+            raise ValueError(f"{name} is {value}, expected {'>' if minimum else '>='} 0")
 
     @property
     def n(self) -> int:
@@ -212,19 +220,3 @@ class ControllerSettings:
 
 WATCHDOG_PERIOD = 0.01  # [s] between two checks of the joint state's age
 SIGNED = ("offset",)
-
-
-def require_array(name: str, value: Floats, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless ``value`` has a shape and no element below zero or NaN."""
-    if value.shape != shape:
-        raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
-    if name in SIGNED and not np.isfinite(value).all():
-        raise ValueError(f"{name} is {value}, expected finite numbers")
-    if name not in SIGNED and not (value >= 0.0).all():
-        raise ValueError(f"{name} is {value}, expected nothing below 0")
-
-
-def require_positive(name: str, value: float, may_be_zero: bool) -> None:
-    """Raise ValueError unless ``value`` is finite and positive, or zero where that makes sense."""
-    if not (np.isfinite(value) and value > 0.0) and not (may_be_zero and value == 0.0):
-        raise ValueError(f"{name} is {value}, expected {'>=' if may_be_zero else '>'} 0")
