@@ -337,7 +337,7 @@ class ControlledArm:
     @property
     def timing(self) -> Timing:
         """Period and delay for which gains are chosen and checked."""
-        return Timing(self.values["gains.period"], self.values["gains.delay"])
+        return Timing.of(self.values)
 
     @property
     def sends_joints(self) -> bool:

@@ -57,7 +57,7 @@ class Feedback:
         )
         self.drives_follow = bool(self.follows.all())
         self.has_gains = not self.drives_follow and self._mode.has_gains
-        self._timing = Timing(values["gains.period"], values["gains.delay"])
+        self._timing = Timing.of(values)
         self._armature = self._of_joints("armature.{}")
         self._given = np.stack([self._of_joints("gains.{}.p"), self._of_joints("gains.{}.d")])
         self._given[:, self.follows] = 0.0

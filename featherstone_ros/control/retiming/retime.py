@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -85,21 +85,18 @@ class Retimed:
 
     def used(self) -> str:
         """Return the largest share of each kind of limits, and whose it is, in words."""
-        return ", ".join(_used(self.verdict))
-
-
-def _used(verdict: Feasibility) -> Iterator[str]:
-    asked, limits = verdict.demand, verdict.limits
-    max_rates = np.maximum(limits.acceleration, limits.deceleration)
-    for quantity, values, limit in (
-        ("velocity", asked.velocity, limits.velocity),
-        ("acceleration", asked.acceleration, max_rates),
-        ("torque", asked.torque, limits.effort),
-    ):
-        share = np.abs(values).max(axis=0) / limit
-        worst = int(np.argmax(share))
-        if share[worst] > 0.0:
-            yield f"{quantity} {share[worst]:.1%} (joint {limits.names[worst]!r})"
+        asked, limits = self.verdict.demand, self.verdict.limits
+        max_rates, found = np.maximum(limits.acceleration, limits.deceleration), []
+        for quantity, values, limit in (
+            ("velocity", asked.velocity, limits.velocity),
+            ("acceleration", asked.acceleration, max_rates),
+            ("torque", asked.torque, limits.effort),
+        ):
+            share = np.abs(values).max(axis=0) / limit
+            worst = int(np.argmax(share))
+            if share[worst] > 0.0:
+                found.append(f"{quantity} {share[worst]:.1%} (joint {limits.names[worst]!r})")
+        return ", ".join(found)
 
 
 def retime(
