@@ -236,8 +236,12 @@ class ControlledArm:
             ValueError: A constant is missing, or a command does not go with ``output``.
         """
         units = DriveUnits.of(self.values, self.unloaded.joint_names)
-        if self.sends_joints:
-            _require_fields(units)
+        for joint, unit in zip(units.names, units.command, strict=True):
+            if self.sends_joints and unit not in (TORQUE, POSITION):
+                raise ValueError(
+                    f"drives.{joint}.command is {unit}, expected {TORQUE} or {POSITION} with "
+                    f"output: {Output.JOINT_STATE}, or output: {Output.EFFORT}"
+                )
         return units
 
     def with_units(self, units: DriveUnits) -> ControlledArm:
@@ -417,16 +421,6 @@ class ControlledArm:
             self.has_position_loops,
             **options,
         )
-
-
-def _require_fields(units: DriveUnits) -> None:
-    """Raise ValueError if a joint state has no field for what a drive is told."""
-    for joint, unit in zip(units.names, units.command, strict=True):
-        if unit not in (TORQUE, POSITION):
-            raise ValueError(
-                f"drives.{joint}.command is {unit}, expected {TORQUE} or {POSITION} with output: "
-                f"{Output.JOINT_STATE}, or output: {Output.EFFORT}"
-            )
 
 
 def _files(parameters: Mapping[str, object] | Files | None) -> list[Path]:
