@@ -87,20 +87,13 @@ class MotionState(NamedTuple):
 
 
 class Motion:
-    """A motion in joint space: polynomials of time, see cython_core/control/motion.pxd.
-
-    Times count from the trajectory's start.
-
-    Attributes:
-        corners: Times (K,) at which the trajectory's pieces begin [s]; they are smooth within.
-        end: From then on it stands still [s].
-    """
+    """A motion in joint space: polynomials of the time since the trajectory's start, motion.pxd."""
 
     def __init__(self, compiled: CompiledMotion) -> None:
         """Take the compiled motion."""
         self._compiled = compiled
-        self.corners: Floats = compiled.path.times
-        self.end: float = compiled.end
+        self.corners: Floats = compiled.path.times  # (K,) at which pieces begin, smooth within [s]
+        self.end: float = compiled.end  # from then on it stands still [s]
 
     @property
     def blended_until(self) -> float:
@@ -143,17 +136,9 @@ class Motion:
 
 @dataclass(frozen=True)
 class Point:
-    """One point as received, fields in the order of the trajectory's own names.
+    """One point as received: values per joint in the order of the trajectory's names, or none."""
 
-    Attributes:
-        time: Time from the trajectory's start [s].
-        positions: One value per joint.
-        velocities: One value per joint, or empty.
-        accelerations: One value per joint, or empty.
-        effort: One value per joint, or empty.
-    """
-
-    time: float
+    time: float  # from the trajectory's start [s]
     positions: Sequence[float]
     velocities: Sequence[float] = ()
     accelerations: Sequence[float] = ()
