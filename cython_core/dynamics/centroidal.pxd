@@ -4,7 +4,7 @@
 # over the mass are the Jacobian of the centre of mass.
 
 from system cimport Body, System, Workspace
-from spatial cimport add_cross, put, real, unlikely
+from spatial cimport add_cross, clear, put, real, unlikely
 from base_coordinates cimport times_inertia
 from crba cimport axis_force, composite_inertias
 from kinematics cimport first_moment, rotate_to_base
@@ -41,8 +41,7 @@ cdef inline double centroidal_momentum_matrix(const System* system, Workspace* w
     cdef Py_ssize_t n = system.n, i, k
     for k in range(3):
         centre[k] *= 1.0 / mass if mass > 0 else 0.0            # without mass no momentum
-    for k in range(6 * n):
-        put(0.0, &A[k])
+    clear(A, 6 * n)
     composite_inertias(system, work, <real*> work.inertia)
     for i in range(1, system.N + 1):
         b = &system.body[i]

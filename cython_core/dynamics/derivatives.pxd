@@ -26,8 +26,8 @@
 #    I_i S_i. q_0 is the base's displacement in its own axes, as its velocity is.
 
 from system cimport Body, System, Workspace
-from spatial cimport (LANES, add, always_inline, broadcast, clear, lanes, never_inline, put, real,
-                      unlikely)
+from spatial cimport (LANES, add, always_inline, broadcast, clear, copy, lanes, never_inline, put,
+                      real, unlikely)
 from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, force_cross,
                                force_on_base, force_per_base_rate, motion_cross, times_inertia,
                                velocities)
@@ -155,8 +155,7 @@ cdef inline never_inline base_corner(const System* system, const Workspace* work
             dtau_dqd[k * n + i] = by_qd[k]
             if M != NULL:
                 M[k * n + i] = by_qdd[k]
-        for k in range(3):
-            dtau_dq[i * n + 3 + k] = turned[k]
+        copy(turned, 3, dtau_dq + i * n + 3)
 
 
 cdef inline always_inline from_base(const System* system, Workspace* work, const real* qd,

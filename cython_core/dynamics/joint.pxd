@@ -1,7 +1,7 @@
 # jcalc of RBDA section 4.4: the only place that knows how a joint's position becomes a transform.
 
 from system cimport Body, System, Workspace
-from spatial cimport (LANES, broadcast, gather, lanes, load, never_inline, real, reciprocal,
+from spatial cimport (LANES, broadcast, copy, gather, lanes, load, never_inline, real, reciprocal,
                       sine_cosine, store, unlikely)
 
 
@@ -21,8 +21,7 @@ cdef inline never_inline base_pose(const real* q, real* pose) noexcept nogil:
     pose[6] = s * (x * z - y * w)
     pose[7] = s * (y * z + x * w)
     pose[8] = 1.0 - s * (x * x + y * y)
-    for k in range(3):
-        pose[9 + k] = q[k]
+    copy(q, 3, pose + 9)
 
 
 cdef inline void gravity_in_base(const System* system, const Workspace* work,

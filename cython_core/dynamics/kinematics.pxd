@@ -2,7 +2,7 @@
 
 from system cimport Body, System, Workspace
 from joint cimport jcalc
-from spatial cimport add_cross, never_inline, put, real, to_child, unlikely
+from spatial cimport add, add_cross, clear, copy, never_inline, put, real, to_child, unlikely
 
 
 cdef inline void poses_on_base(const System* system, const Workspace* work, real* R,
@@ -34,10 +34,8 @@ cdef inline void poses(const System* system, Workspace* work, const real* q) noe
     cdef Py_ssize_t k
     jcalc(system, work, q)
     if unlikely(system.floating):
-        for k in range(9):
-            R[k] = (<real*> work.pose)[k]
-        for k in range(3):
-            r[k] = (<real*> work.pose)[9 + k]
+        copy(<real*> work.pose, 9, R)
+        copy(<real*> work.pose + 9, 3, r)
     poses_on_base(system, work, R, r)
 
 
@@ -48,8 +46,7 @@ cdef inline void poses_in_base(const System* system, const Workspace* work, real
     if unlikely(system.floating):
         for k in range(9):
             put(1.0 if k % 4 == 0 else 0.0, &R[k])
-        for k in range(3):
-            put(0.0, &r[k])
+        clear(r, 3)
     poses_on_base(system, work, R, r)
 
 
@@ -77,8 +74,7 @@ cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const doubl
     for k in range(3):
         put(pose[9 + k], &origin[k])
     rotate_to_base(work, slot, origin, point)
-    for k in range(3):
-        point[k] += (<real*> work.r)[3 * slot + k]
+    add(<real*> work.r + 3 * slot, 3, point)
 
 
 cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double* pose,
@@ -142,8 +138,7 @@ cdef inline never_inline base_velocity(const Workspace* work, const real* point,
     """v of a point (base frame) of a floating base, (6), linear part first."""
     cdef real[6] column
     cdef Py_ssize_t i, k
-    for k in range(6):
-        put(0.0, &v[k])
+    clear(v, 6)
     for i in range(6):
         base_column(work, i, point, column)
         for k in range(6):
@@ -168,8 +163,7 @@ cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_
     """
     cdef real[6] column
     cdef Py_ssize_t i = body, k, n = system.n
-    for k in range(6 * n):
-        put(0.0, &J[k])
+    clear(J, 6 * n)
     while i > 0:                                                # the joints that support the body
         joint_column[real](&system.body[i], work, i, point, column)
         for k in range(6):
@@ -186,8 +180,7 @@ cdef inline void point_velocity(const System* system, const Workspace* work, Py_
     """
     cdef real[6] column
     cdef Py_ssize_t i = body, k
-    for k in range(6):
-        put(0.0, &v[k])
+    clear(v, 6)
     if unlikely(system.floating):
         base_velocity(work, point, qd, v)
     while i > 0:
@@ -232,12 +225,10 @@ cdef inline void point_acceleration(const System* system, const Workspace* work,
                 column[k] *= qdd[system.body[i].dof]
         for k in range(3):
             t[k] = joint[k] + 2.0 * u[k]                        # centripetal, and Coriolis
-        for k in range(6):
-            a[k] += column[k]
+        add(column, 6, a)
         add_cross[real](joint + 3, t, a)
         add_cross[real](joint + 3, u + 3, a + 3)
-        for k in range(6):
-            u[k] += joint[k]
+        add(joint, 6, u)
         i = system.body[i].parent if i > 0 else -1
 
 
@@ -245,8 +236,7 @@ cdef inline void column_derivative(const real* w, const real* u, const real* col
                                    real* derivative) noexcept nogil:
     """Derivative of a column of J, linear part first: see jacobian_derivative."""
     cdef Py_ssize_t k
-    for k in range(6):
-        put(0.0, &derivative[k])
+    clear(derivative, 6)
     add_cross[real](w, column, derivative)
     add_cross[real](w, column + 3, derivative + 3)
     add_cross[real](column + 3, u, derivative)
@@ -264,12 +254,9 @@ cdef inline void jacobian_derivative(const System* system, const Workspace* work
     cdef real[3] w
     cdef Py_ssize_t i = body, k, n = system.n
     point_velocity[real](system, work, body, point, qd, u)
-    for k in range(3):
-        w[k] = u[3 + k]
-    for k in range(6):
-        put(0.0, &u[k])
-    for k in range(6 * n):
-        put(0.0, &Jdot[k])
+    copy(u + 3, 3, w)
+    clear(u, 6)
+    clear(Jdot, 6 * n)
     while i > 0:
         joint_velocity[real](system, work, i, point, qd, column, joint)
         column_derivative(w, u, column, derivative)
@@ -297,8 +284,7 @@ cdef inline double first_moment(const System* system, const Workspace* work,
     cdef double mass = 0.0
     cdef real[3] h, t
     cdef Py_ssize_t i, k
-    for k in range(3):
-        put(0.0, &moment[k])
+    clear(moment, 3)
     for i in range(system.N + 1):
         b = &system.body[i]
         mass = mass + b.mass
@@ -329,8 +315,7 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
         s = (<real*> work.sine)[i]
         p = <real*> work.p + 3 * i
         w = <real*> work.w + 3 * b.parent
-        for k in range(3):
-            t[k] = (<real*> work.v)[3 * b.parent + k]
+        copy(<real*> work.v + 3 * b.parent, 3, t)
         add_cross[real](w, p, t)
         rate = qd[b.dof]
         v = <real*> work.v + 3 * i

@@ -97,8 +97,7 @@ cdef inline never_inline base_columns(const System* system, Workspace* work, Py_
     cdef lanes[12] f, a                             # (6, 2) in the order of the base's freedoms
     cdef real[3] r
     cdef Py_ssize_t n = system.n, i, j, k, c
-    for k in range(3):
-        r[k] = (<real*> work.r)[k]
+    copy(<real*> work.r, 3, r)
     for c in range(2):
         for k in range(3):
             f[2 * k + c] = p[6 + 2 * k + c]
@@ -133,8 +132,7 @@ cdef inline never_inline base_corner(const System* system, Workspace* work,
     cdef Py_ssize_t i, k
     work.failure = invert_base_inertia(work, X)
     for i in range(6):
-        for k in range(6):
-            Minv[i * system.n + k] = X[6 * i + k]
+        copy(X + 6 * i, 6, Minv + i * system.n)
 
 
 cdef struct Columns:         # what a pass computes of M^-1

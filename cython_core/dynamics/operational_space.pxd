@@ -14,7 +14,7 @@
 #    orders of magnitude.
 
 from system cimport System, Workspace
-from spatial cimport add_cross, at_most, never_inline, put, real, reciprocal, unlikely
+from spatial cimport add_cross, at_most, clear, copy, never_inline, put, real, reciprocal, unlikely
 from base_coordinates cimport dot, force_on_base
 from cholesky cimport ltl_factor, ltl_inverse, ltl_substitute
 from crba cimport crba
@@ -55,8 +55,7 @@ cdef inline void unit_wrenches(const real* point, real* p) noexcept nogil:
     """Unit forces along x y z at a point, then unit moments, as force vectors (6, 6): moment first.
     """
     cdef Py_ssize_t a, k
-    for k in range(36):
-        put(0.0, &p[k])
+    clear(p, 36)
     for a in range(3):
         put(1.0, &p[6 * a + 3 + a])
         add_cross(point, p + 6 * a + 3, p + 6 * a)
@@ -127,8 +126,7 @@ cdef inline Py_ssize_t add_by_matrices(const System* system, Workspace* work, Py
     if failure:
         return failure
     for a in range(6):
-        for k in range(n):
-            x[k] = J[a * n + k]
+        copy(J + a * n, n, x)
         ltl_substitute(n, H, x)
         for c in range(a + 1):
             for k in range(n):

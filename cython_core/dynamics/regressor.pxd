@@ -18,7 +18,7 @@
 from libc.string cimport memset
 
 from system cimport Body, System, Workspace
-from spatial cimport add_cross, real, unlikely
+from spatial cimport add_cross, copy, real, unlikely
 from base_coordinates cimport base_acceleration_of, base_freedom, cross, velocities
 from rnea cimport acceleration_matrix
 
@@ -49,8 +49,7 @@ cdef inline void link_frame(const System* system, const Workspace* work, Py_ssiz
 cdef inline void point_motion(const real* M, const real* o, real* x) noexcept nogil:
     """x = M_l + M_a x o, the linear part of a motion vector at the point o."""
     cdef Py_ssize_t k
-    for k in range(3):
-        x[k] = M[3 + k]
+    copy(M + 3, 3, x)
     add_cross(M, o, x)
 
 
