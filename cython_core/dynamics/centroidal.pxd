@@ -12,9 +12,7 @@ from kinematics cimport first_moment, rotate_to_base
 
 cdef inline void add_momentum(const Workspace* work, Py_ssize_t i, const real* F,
                               const real* centre, Py_ssize_t n, real* A) noexcept nogil:
-    """Add the momentum F in body i's frame to a column of A, (6, n): about the centre of mass, base
-    axes; after poses.
-    """
+    """Add the momentum F in body i's frame to a column of A, (6, n); after poses."""
     cdef real[6] column                                         # moment first
     cdef real[3] arm
     cdef Py_ssize_t k
@@ -30,10 +28,7 @@ cdef inline void add_momentum(const Workspace* work, Py_ssize_t i, const real* F
 
 cdef inline double centroidal_momentum_matrix(const System* system, Workspace* work,
                                               real* A) noexcept nogil:
-    """A_G, (6, n), linear rows first, base axes; after poses.
-
-    Returns the total mass, base link included.
-    """
+    """A_G, (6, n), linear rows first, base axes; after poses. Returns the total mass."""
     cdef const Body* b
     cdef real[3] centre
     cdef real[6] F, S                                           # angular part first

@@ -11,10 +11,7 @@ from spatial cimport at_most, clear, magnitude, nonzero, put, real, reciprocal
 
 
 cdef inline Py_ssize_t ltl_factor(Py_ssize_t n, real* A) noexcept nogil:
-    """Overwrite A, (n, n), by D on and L below its diagonal.
-
-    Returns 1 + the row of a zero pivot, in any lane, or 0.
-    """
+    """Overwrite A, (n, n), by D on and L below its diagonal; zero pivots count as singular."""
     cdef real* row
     cdef real* above
     cdef real a, D

@@ -113,10 +113,7 @@ cdef inline never_inline base_rows(const System* system, Workspace* work, real* 
 
 
 cdef inline void crba(const System* system, Workspace* work, real* H) noexcept nogil:
-    """H(q), (n, n) row by row, after jcalc for q.
-
-    A coupled system's is G^T H G, G its map from q to joint positions.
-    """
+    """H(q), (n, n) row by row, after jcalc for q; G^T H G of a coupled system."""
     cdef const Body* b
     cdef real[6] F
     cdef real value

@@ -133,9 +133,7 @@ cdef inline never_inline base_coupling(const System* system, const Workspace* wo
 
 cdef inline never_inline base_corner(const System* system, const Workspace* work, real* dtau_dq,
                                      real* dtau_dqd, real* M) noexcept nogil:
-    """The corners of a floating base, its rows of the workspace holding the sums over all bodies
-    (note 5).
-    """
+    """The corners of a floating base, after the sums over all bodies (note 5)."""
     cdef real[6] S, S_dot, f, by_qd, by_qdd
     cdef real[3] g, turned
     cdef Py_ssize_t n = system.n, i, k
@@ -281,7 +279,7 @@ cdef inline Py_ssize_t aba_derivatives(const System* system, Workspace* work, co
     """dqdd/dq, dqdd/dqd and dqdd/dtau = M^-1 of qdd = FD(q, qd, tau), (n, n) each, after
     base_coordinates (note 4).
 
-    f_ext: as for rnea. Returns 1 + the index of a singular joint, or 0.
+    f_ext: as for rnea.
     """
     cdef real* qdd = <real*> work.qdd
     cdef Py_ssize_t failure = minv(system, work, Minv)

@@ -27,10 +27,7 @@ from joint cimport base_pose
 
 cdef inline never_inline displace_base(const real* q, double h, const real* v,
                                        real* out) noexcept nogil:
-    """out = q + h v of a floating base's seven numbers; may be q itself.
-
-    The quaternion's length is kept at 1.
-    """
+    """out = q + h v of a floating base, (7,); may be q itself."""
     cdef real[12] pose
     cdef real[3] u, t, tt, x
     cdef real angle, sine, cosine, s, A, B, squared

@@ -85,9 +85,7 @@ cdef inline double triple(const double* a, const double* b, const double* c) noe
 cdef inline void geometric_stiffness(const System* system, const Workspace* work, Py_ssize_t body,
                                      const double* point, const double* F,
                                      double* K) noexcept nogil:
-    """K = -d(J^T F)/dq, (n, n), its symmetric part, of a wrench F (6) that keeps its axes, on a
-    point of a body; force first, base axes; after poses.
-    """
+    """-d(J^T F)/dq's symmetric part K, (n, n), of a wrench F on a point; after poses."""
     cdef double[6] inner, outer
     cdef double change
     cdef Py_ssize_t n = system.n, i = body, j, k

@@ -6,9 +6,7 @@ from spatial cimport (LANES, broadcast, copy, gather, lanes, load, never_inline,
 
 
 cdef inline never_inline base_pose(const real* q, real* pose) noexcept nogil:
-    """Orientation and origin of a floating base at position q, RBDA equation 4.12; the quaternion
-    may be of any length.
-    """
+    """Orientation and origin of a floating base, RBDA equation 4.12; any length of quaternion."""
     cdef real x = q[3], y = q[4], z = q[5], w = q[6]
     cdef real s = 2.0 * reciprocal(x * x + y * y + z * z + w * w)
     cdef Py_ssize_t k

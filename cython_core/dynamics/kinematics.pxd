@@ -7,9 +7,7 @@ from spatial cimport add, add_cross, clear, copy, never_inline, put, real, to_ch
 
 cdef inline void poses_on_base(const System* system, const Workspace* work, real* R,
                                real* r) noexcept nogil:
-    """R (orientation, columns are the body's axes) and r (origin) of every body, given those of the
-    base; after jcalc.
-    """
+    """R (its columns are the axes) and r of every body, given the base's; after jcalc."""
     cdef const Body* b
     cdef const real* cosine = <real*> work.cosine
     cdef const real* sine = <real*> work.sine
@@ -65,10 +63,7 @@ cdef inline void rotate_to_base(const Workspace* work, Py_ssize_t i, const real*
 
 cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const double* pose,
                              real* point) noexcept nogil:
-    """Origin of a link in the base frame, after poses.
-
-    pose: (12) orientation by rows and origin in the slot's frame.
-    """
+    """Origin of a link in the base frame, given its pose (12) in the slot's; after poses."""
     cdef real[3] origin
     cdef Py_ssize_t k
     for k in range(3):
@@ -79,10 +74,7 @@ cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const doubl
 
 cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double* pose,
                            real* T) noexcept nogil:
-    """T, (4, 4): the homogeneous transform from a link's frame to the base's, after poses.
-
-    pose: see link_origin.
-    """
+    """The transform T (4, 4) from a link's frame to the base's; arguments as link_origin."""
     cdef real[3] x, y
     cdef Py_ssize_t row, column
     link_origin(work, slot, pose, x)
@@ -100,9 +92,7 @@ cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double*
 
 cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i, const real* point,
                               real* column) noexcept nogil:
-    """S_i in base axes, seen from a point (base frame), linear part first: its velocity per rate of
-    q[dof].
-    """
+    """S_i in base axes, seen from a point (base frame), linear part first."""
     cdef const real* R = <real*> work.R + 9 * i
     cdef const real* r = <real*> work.r + 3 * i
     cdef real[3] z, d
@@ -117,9 +107,7 @@ cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i
 
 cdef inline void base_column(const Workspace* work, Py_ssize_t freedom, const real* point,
                              real* column) noexcept nogil:
-    """The velocity of a point (base frame) of a floating base per unit of one of its freedoms,
-    linear part first.
-    """
+    """Velocity of a point per unit of a floating base's freedom, linear part first."""
     cdef const real* R = <real*> work.R
     cdef real[3] d
     cdef Py_ssize_t axis = freedom % 3, k
@@ -158,9 +146,7 @@ cdef inline never_inline base_columns(const System* system, const Workspace* wor
 
 cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_t body,
                           const real* point, real* J) noexcept nogil:
-    """J, (6, n), linear rows first: velocity of a point (base frame) of a body per joint rate, base
-    axes; after poses.
-    """
+    """J, (6, n), linear rows first, of a point (base frame) of a body; after poses."""
     cdef real[6] column
     cdef Py_ssize_t i = body, k, n = system.n
     clear(J, 6 * n)
@@ -175,9 +161,7 @@ cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_
 
 cdef inline void point_velocity(const System* system, const Workspace* work, Py_ssize_t body,
                                 const real* point, const real* qd, real* v) noexcept nogil:
-    """v = J qd, (6): velocity of a point (base frame) of a body, base axes, linear part first;
-    after poses.
-    """
+    """v = J qd, (6), of a point (base frame) of a body, linear part first; after poses."""
     cdef real[6] column
     cdef Py_ssize_t i = body, k
     clear(v, 6)
@@ -276,10 +260,7 @@ cdef inline void jacobian_derivative(const System* system, const Workspace* work
 
 cdef inline double first_moment(const System* system, const Workspace* work,
                                 real* moment) noexcept nogil:
-    """Total mass times centre of mass in the base frame, base link included; after poses.
-
-    Returns the total mass.
-    """
+    """Total mass times centre of mass, base link included; after poses. Returns the mass."""
     cdef const Body* b
     cdef double mass = 0.0
     cdef real[3] h, t
@@ -328,10 +309,7 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
 
 cdef inline real kinetic_energy(const System* system, Workspace* work,
                                 const real* qd) noexcept nogil:
-    """The sum over bodies of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc.
-
-    Leaves w and v of every body.
-    """
+    """The sum of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc."""
     cdef const Body* b
     cdef const real* w
     cdef const real* v

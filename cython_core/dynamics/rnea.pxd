@@ -68,9 +68,7 @@ cdef inline always_inline net_force(double mass, const double* h, const double* 
 
 cdef inline always_inline motion_at_joint(const Body* b, real c, real s,
                                           real* motion) noexcept nogil:
-    """Take motion (w, w_dot and a) from the parent's origin to its point s, where a = a_p + U_p s
-    (note 3), and into the child's axes.
-    """
+    """Take (w, w_dot, a) to the parent's point s (note 3) and into the child's axes."""
     cdef real* w = motion
     cdef real* w_dot = motion + 3
     cdef real* a = motion + 6
@@ -89,10 +87,7 @@ cdef inline always_inline motion_at_joint(const Body* b, real c, real s,
 
 cdef inline always_inline add_joint_motion(const Body* b, real d, real rate, real acceleration,
                                            real* motion, real* U) noexcept nogil:
-    """Add S qdd + v x S qd, the joint's own motion (note 3), after motion_at_joint; U of the body.
-
-    rate, acceleration: qd and qdd of the joint.
-    """
+    """Add the joint's own motion (note 3) by its rate and acceleration; U of the body."""
     cdef real* w = motion
     cdef real* w_dot = motion + 3
     cdef real* a = motion + 6
@@ -182,10 +177,7 @@ cdef inline void body_forces(const System* system, Workspace* work, const real* 
 
 cdef inline void rnea(const System* system, Workspace* work, const real* qd, const real* qdd,
                       const real* f_ext, real* tau) noexcept nogil:
-    """tau = ID(q, qd, qdd), after jcalc for q.
-
-    Arguments as for body_forces. Leaves the force f across every joint.
-    """
+    """tau = ID(q, qd, qdd) as body_forces; leaves the force f across every joint."""
     cdef const Body* b
     cdef real[6] f
     cdef real* kept
