@@ -236,10 +236,10 @@ _PARAMETERS[[0, 5, 10], 4:] += np.eye(3)[ROWS, COLUMNS]
 
 def pseudo_inertia(parameters: Floats) -> Floats:
     """Return J (..., 4, 4) of ten parameters (..., 10), see ``Model.inertial_parameters``."""
-    parameters = np.asarray(parameters, dtype=float)
+    parameters = np.asarray(parameters)
     inertia = inertia_matrix(parameters[..., 4:])
     trace = np.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
-    J = np.empty((*parameters.shape[:-1], 4, 4))
+    J = np.empty((*parameters.shape[:-1], 4, 4), np.result_type(parameters, float))
     J[..., :3, :3] = trace / 2 * np.eye(3) - inertia
     J[..., :3, 3] = J[..., 3, :3] = parameters[..., 1:4]
     J[..., 3, 3] = parameters[..., 0]
@@ -253,7 +253,7 @@ def inertial_parameters(J: Floats) -> Floats:
 
 def inertia_matrix(six: Floats) -> Floats:
     """Return the symmetric matrix (..., 3, 3) of xx xy xz yy yz zz (..., 6)."""
-    matrix = np.empty((*six.shape[:-1], 3, 3))
+    matrix = np.empty((*six.shape[:-1], 3, 3), six.dtype)
     matrix[..., ROWS, COLUMNS] = matrix[..., COLUMNS, ROWS] = six
     return matrix
 
