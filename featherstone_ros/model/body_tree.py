@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from featherstone_ros._core import CompiledModel
 from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.arguments import HUGE
@@ -96,10 +95,6 @@ class BodyTree:
     def n(self) -> int:
         """Number of degrees of freedom."""
         return len(self.joint_names)
-
-    def compile(self, gravity: Floats, floating: bool = False) -> CompiledModel:
-        """Return the core's copy of the tree."""
-        return CompiledModel(self, gravity, floating)
 
     def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
         """Return a tree in which the link with this index carries ``added`` as well."""

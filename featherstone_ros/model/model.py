@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featherstone_ros._core import difference_of, integrated
+from featherstone_ros._core import CompiledModel, difference_of, integrated
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model import (
@@ -119,7 +119,8 @@ class Model:
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-        object.__setattr__(self, "compiled", self.tree.compile(self.gravity, self.floating))
+        compiled = CompiledModel(self.tree, self.gravity, self.floating)
+        object.__setattr__(self, "compiled", compiled)
 
     @classmethod
     def from_urdf(
