@@ -449,8 +449,6 @@ def _load(inference: Inference, found: Posterior) -> str:
     )
 
 
-
-
 @dataclass(frozen=True)
 class Coupling:
     """A joint whose effort goes with another's velocity."""

@@ -223,9 +223,7 @@ def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
     resolved: dict[str, Mimic] = {}
     for name in joints:
         chain: dict[str, Mimic] = {}
-        while (
-            name not in resolved and (mimic := joints[name].mimic) and mimic.leader in joints
-        ):
+        while name not in resolved and (mimic := joints[name].mimic) and mimic.leader in joints:
             if name in chain:
                 loop = name_list(list(chain))
                 raise ModelError(f"<mimic> of joints {loop} forms a loop, expected a free leader")

@@ -54,7 +54,7 @@ class Parts:
 # Bit for bit the same, whatever the machine does.
 
 PERIOD = 0.004  # [s] of the states
-START, DURATION, END = 0.3, 0.8, 1.4  # [s] of the motion, of the run
+START, DURATION, END = 1.0, 0.8, 2.1  # [s] of the motion, of the run
 WAY = 0.4  # [rad] of each joint
 
 
@@ -75,12 +75,17 @@ class Lockstep(Parts):
         for node in PARTS:
             assert ros.change_state(node, "activate")
         ros.wait_for(lambda: len(self.states) > 20, "states")
+        self.nodes[TWIN.strip("/")].send(signal.SIGSTOP)  # so time stands
         for node, joints in PARTS.items():
             begin, still = np.array([HOME[joint] for joint in joints]), [0.0] * len(joints)
             rest = {"velocities": still, "accelerations": still}
             points = [point(0.0, begin, **rest), point(DURATION, begin + WAY, **rest)]
             header = Header(stamp=stamp(START))
             goals[node].publish(JointTrajectory(header=header, joint_names=joints, points=points))
+        assert all(goal.wait_for_all_acked() for goal in goals.values())
+        ros.run_for(0.1)
+        assert max(self.states) < START * 1e9, "the machine was too slow"
+        self.nodes[TWIN.strip("/")].send(signal.SIGCONT)
 
     def note(self, state: JointState) -> None:
         time = state.header.stamp
