@@ -149,10 +149,7 @@ cdef inline always_inline axis_inertia(const Body* b, const real* IA, real* U, r
 
 cdef inline always_inline beyond_joint(real c, real s, const real* U, const real* K, bint free,
                                        real* IA) noexcept nogil:
-    """IA <- Ia = IA - U K^T, K = U / D, in axes that theta does not turn.
-
-    free: Ia S = 0 (note 4).
-    """
+    """IA <- Ia = IA - U K^T, in axes that theta does not turn; free: Ia S = 0 (note 4)."""
     cdef real* H = IA + 6
     cdef real* M = IA + 15
     cdef real ss = s * s, cs = c * s
@@ -230,9 +227,7 @@ cdef inline void pack(const real* A, real* IA) noexcept nogil:
 
 cdef inline never_inline base_acceleration(const System* system, Workspace* work, const real* tau,
                                            const real* held, real* qdd) noexcept nogil:
-    """a' of a floating base (note 8) and its qdd; work.failure: 1 + the index of a singular
-    freedom, or 0.
-    """
+    """a' of a floating base (note 8) and its qdd; work.failure: as aba returns."""
     cdef real* a = <real*> work.a
     cdef real[36] A
     cdef Py_ssize_t i, k
@@ -262,10 +257,7 @@ cdef inline void clear_sums(const System* system, real* IA) noexcept nogil:
 
 cdef inline always_inline articulated_inertia(const Body* b, const real* sums, bint from_child,
                                               real* IA) noexcept nogil:
-    """IA of a body: its own, and those of its children.
-
-    from_child: the one in the next slot has left its part in IA (note 7).
-    """
+    """IA of a body: its own, and its children's; from_child: see note 7."""
     if not from_child:
         clear(IA, 21)
     if b.forks:
@@ -282,10 +274,7 @@ cdef inline real free_torque(const Body* b, real tau, const real* pA) noexcept n
 
 cdef inline Py_ssize_t invert_D(const Body* b, const real* armature, const real* held,
                                 real rounding, real* D) noexcept nogil:
-    """D <- 1 / D. armature, held: as for aba.
-
-    Returns 1 + the index of the joint if D is zero (note 5), in any lane, or 0.
-    """
+    """D <- 1 / D. armature, held: as for aba."""
     if armature != NULL:
         D[0] = D[0] + armature[b.dof]                           # note 2
     if held != NULL:                                            # note 6
@@ -300,9 +289,7 @@ cdef inline Py_ssize_t invert_D(const Body* b, const real* armature, const real*
 
 cdef inline Py_ssize_t towards_base(const System* system, Workspace* work, const real* tau,
                                     const real* armature, const real* held) noexcept nogil:
-    """IA and pA of every body, of which the rows u / D and U / D are left: the second loop of Table
-    7.1. As aba.
-    """
+    """Rows u / D and U / D of every body: the second loop of Table 7.1."""
     cdef const Body* b
     cdef real[21] IA
     cdef real[6] pA, U

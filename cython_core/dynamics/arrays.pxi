@@ -147,9 +147,7 @@ cdef inline double* data(cnp.ndarray array) noexcept nogil:
 
 cdef inline void link_wrench(const double* pose, const double* wrench,
                              double* force) noexcept nogil:
-    """force (moment, force at the body frame's origin) += [fx fy fz tx ty tz] at a link's origin in
-    its axes.
-    """
+    """force (moment first, body frame) += [fx fy fz tx ty tz] of a link at its origin."""
     cdef double[3] f
     cdef Py_ssize_t k
     for k in range(3):

@@ -72,9 +72,7 @@ cdef inline void base_axes(const System* system, Workspace* work, const real* q)
 
 cdef inline void base_coordinates(const System* system, Workspace* work,
                                   const real* q) noexcept nogil:
-    """S and I of every body: rows S and base_inertia (rotational inertia xx xy xz yy yz zz, h,
-    mass).
-    """
+    """Rows S and base_inertia (xx xy xz yy yz zz, h, mass) of every body."""
     cdef const Body* b
     cdef const real* R
     cdef const real* r
@@ -170,9 +168,7 @@ cdef inline never_inline base_acceleration_of(const System* system, Workspace* w
 
 
 cdef inline void velocities(const System* system, Workspace* work, const real* qd) noexcept nogil:
-    """Velocity of every body, and Psi_dot = v x S, the rate of change of its S; after
-    base_coordinates.
-    """
+    """Velocity of every body, and Psi_dot = v x S; after base_coordinates."""
     cdef const real* S
     cdef const real* parent
     cdef real* v

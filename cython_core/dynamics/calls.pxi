@@ -53,9 +53,7 @@ cdef inline void add_output(Call* call, cnp.ndarray y, Py_ssize_t width) noexcep
 
 
 cdef int refuse_overlap(const Call* call, Py_ssize_t rows) except -1:
-    """Raise ValueError if ``out`` overlaps what rows are read from after others are written, or
-    itself.
-    """
+    """Raise ValueError if ``out`` overlaps an input that is still read, or itself."""
     cdef const Wrenches* w = call.wrenches
     cdef Py_ssize_t j, k
     for j in range(call.outputs):
@@ -75,9 +73,7 @@ cdef int refuse_overlap(const Call* call, Py_ssize_t rows) except -1:
 
 cdef bint shares(const Call* call, Py_ssize_t rows, Py_ssize_t output, const double* x,
                  Py_ssize_t width, Py_ssize_t stride) noexcept:
-    """Whether an output lies where the rows of an input do; a single one may have each row in the
-    place of the input's.
-    """
+    """Whether an output lies where rows of an input do; a lone one may be the input itself."""
     cdef const double* y = call.y[output]
     cdef Py_ssize_t y_width = call.y_width[output]
     return (x < y + rows * y_width and y < x + ((rows - 1) * stride + width)

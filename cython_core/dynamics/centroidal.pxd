@@ -4,7 +4,7 @@
 # over the mass are the Jacobian of the centre of mass.
 
 from system cimport Body, System, Workspace
-from spatial cimport add_cross, put, real, unlikely
+from spatial cimport add_cross, clear, put, real, unlikely
 from base_coordinates cimport times_inertia
 from crba cimport axis_force, composite_inertias
 from kinematics cimport first_moment, rotate_to_base
@@ -12,9 +12,7 @@ from kinematics cimport first_moment, rotate_to_base
 
 cdef inline void add_momentum(const Workspace* work, Py_ssize_t i, const real* F,
                               const real* centre, Py_ssize_t n, real* A) noexcept nogil:
-    """Add the momentum F in body i's frame to a column of A, (6, n): about the centre of mass, base
-    axes; after poses.
-    """
+    """Add the momentum F in body i's frame to a column of A, (6, n); after poses."""
     cdef real[6] column                                         # moment first
     cdef real[3] arm
     cdef Py_ssize_t k
@@ -30,10 +28,7 @@ cdef inline void add_momentum(const Workspace* work, Py_ssize_t i, const real* F
 
 cdef inline double centroidal_momentum_matrix(const System* system, Workspace* work,
                                               real* A) noexcept nogil:
-    """A_G, (6, n), linear rows first, base axes; after poses.
-
-    Returns the total mass, base link included.
-    """
+    """A_G, (6, n), linear rows first, base axes; after poses. Returns the total mass."""
     cdef const Body* b
     cdef real[3] centre
     cdef real[6] F, S                                           # angular part first
@@ -41,8 +36,7 @@ cdef inline double centroidal_momentum_matrix(const System* system, Workspace* w
     cdef Py_ssize_t n = system.n, i, k
     for k in range(3):
         centre[k] *= 1.0 / mass if mass > 0 else 0.0            # without mass no momentum
-    for k in range(6 * n):
-        put(0.0, &A[k])
+    clear(A, 6 * n)
     composite_inertias(system, work, <real*> work.inertia)
     for i in range(1, system.N + 1):
         b = &system.body[i]

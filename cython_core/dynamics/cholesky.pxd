@@ -7,14 +7,11 @@
 # entry is tested for zero, since here the zeros depend on who mimics whom as well.
 
 from libc.float cimport DBL_EPSILON
-from spatial cimport real, at_most, magnitude, nonzero, put, reciprocal
+from spatial cimport at_most, clear, magnitude, nonzero, put, real, reciprocal
 
 
 cdef inline Py_ssize_t ltl_factor(Py_ssize_t n, real* A) noexcept nogil:
-    """Overwrite A, (n, n), by D on and L below its diagonal.
-
-    Returns 1 + the row of a zero pivot, in any lane, or 0.
-    """
+    """Overwrite A, (n, n), by D on and L below its diagonal; zero pivots count as singular."""
     cdef real* row
     cdef real* above
     cdef real a, D
@@ -62,8 +59,7 @@ cdef inline Py_ssize_t ltl_inverse(Py_ssize_t n, real* A, real* X) noexcept nogi
     cdef Py_ssize_t failure = ltl_factor(n, A), i, k
     if failure:
         return failure
-    for k in range(n * n):
-        put(0.0, &X[k])
+    clear(X, n * n)
     for i in range(n):
         put(1.0, &X[i * (n + 1)])
         ltl_substitute(n, A, X + i * n)

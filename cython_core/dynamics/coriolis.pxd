@@ -59,9 +59,7 @@ cdef inline void add_coriolis(const real* B, const real* x, real* out) noexcept 
 
 cdef inline always_inline subtree_forces(const Workspace* work, Py_ssize_t j, real* IS, real* f,
                                          real* BtS) noexcept nogil:
-    """I S, I S_dot + B S and the angular part of B^T S, whose linear one is zero (note 4), of body
-    j's subtree.
-    """
+    """I S, I S_dot + B S and the angular part of B^T S of body j's subtree (note 4)."""
     cdef const real* S = <real*> work.S + 6 * j
     cdef const real* I = <real*> work.base_inertia + 10 * j
     cdef const real* B = <real*> work.B + 12 * j

@@ -7,8 +7,8 @@
 #     I + 2 (p.g) 1 - (p g^T + g p^T)  with  g = h + mass p / 2;     h + mass p;     mass.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport (add_cross, always_inline, force_to_parent, never_inline, put, real,
-                      symmetric_to_parent, turn_to_parent, unlikely)
+from spatial cimport (add, add_cross, always_inline, clear, copy, force_to_parent, never_inline,
+                      put, real, symmetric_to_parent, turn_to_parent, unlikely)
 from kinematics cimport poses_in_base, turn_by
 
 
@@ -20,8 +20,7 @@ cdef inline always_inline add_inertia_to_parent(const Body* b, real c, real s, r
     cdef real[3] g
     cdef real mass = child[9], gs
     cdef Py_ssize_t k
-    for k in range(10):
-        I[k] = child[k]
+    copy(child, 10, I)
     if b.offset:                                                # p = d z
         g[2] = 2.0 * h[2] + mass * d
         I[0] += d * g[2]
@@ -49,8 +48,7 @@ cdef inline always_inline add_inertia_to_parent(const Body* b, real c, real s, r
         I[3] += gs - 2.0 * b.s[1] * g[1]
         I[4] -= b.s[1] * g[2] + b.s[2] * g[1]
         I[5] += gs - 2.0 * b.s[2] * g[2]
-    for k in range(10):
-        parent[k] += I[k]
+    add(I, 10, parent)
 
 
 cdef inline always_inline composite_inertias(const System* system, Workspace* work,
@@ -115,17 +113,13 @@ cdef inline never_inline base_rows(const System* system, Workspace* work, real* 
 
 
 cdef inline void crba(const System* system, Workspace* work, real* H) noexcept nogil:
-    """H(q), (n, n) row by row, after jcalc for q.
-
-    A coupled system's is G^T H G, G its map from q to joint positions.
-    """
+    """H(q), (n, n) row by row, after jcalc for q; G^T H G of a coupled system."""
     cdef const Body* b
     cdef real[6] F
     cdef real value
     cdef Py_ssize_t i, j, k, row
 
-    for k in range(system.n * system.n):
-        put(0.0, &H[k])
+    clear(H, system.n * system.n)
     composite_inertias[real](system, work, <real*> work.inertia)
     for i in range(system.N, 0, -1):
         b = &system.body[i]

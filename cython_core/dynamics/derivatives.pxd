@@ -26,8 +26,8 @@
 #    I_i S_i. q_0 is the base's displacement in its own axes, as its velocity is.
 
 from system cimport Body, System, Workspace
-from spatial cimport (LANES, add, always_inline, broadcast, clear, lanes, never_inline, put, real,
-                      unlikely)
+from spatial cimport (LANES, add, always_inline, broadcast, clear, copy, lanes, never_inline, put,
+                      real, unlikely)
 from base_coordinates cimport (base_acceleration_of, base_freedom, cross, dot, force_cross,
                                force_on_base, force_per_base_rate, motion_cross, times_inertia,
                                velocities)
@@ -133,9 +133,7 @@ cdef inline never_inline base_coupling(const System* system, const Workspace* wo
 
 cdef inline never_inline base_corner(const System* system, const Workspace* work, real* dtau_dq,
                                      real* dtau_dqd, real* M) noexcept nogil:
-    """The corners of a floating base, its rows of the workspace holding the sums over all bodies
-    (note 5).
-    """
+    """The corners of a floating base, after the sums over all bodies (note 5)."""
     cdef real[6] S, S_dot, f, by_qd, by_qdd
     cdef real[3] g, turned
     cdef Py_ssize_t n = system.n, i, k
@@ -155,8 +153,7 @@ cdef inline never_inline base_corner(const System* system, const Workspace* work
             dtau_dqd[k * n + i] = by_qd[k]
             if M != NULL:
                 M[k * n + i] = by_qdd[k]
-        for k in range(3):
-            dtau_dq[i * n + 3 + k] = turned[k]
+        copy(turned, 3, dtau_dq + i * n + 3)
 
 
 cdef inline always_inline from_base(const System* system, Workspace* work, const real* qd,
@@ -282,7 +279,7 @@ cdef inline Py_ssize_t aba_derivatives(const System* system, Workspace* work, co
     """dqdd/dq, dqdd/dqd and dqdd/dtau = M^-1 of qdd = FD(q, qd, tau), (n, n) each, after
     base_coordinates (note 4).
 
-    f_ext: as for rnea. Returns 1 + the index of a singular joint, or 0.
+    f_ext: as for rnea.
     """
     cdef real* qdd = <real*> work.qdd
     cdef Py_ssize_t failure = minv(system, work, Minv)

@@ -20,16 +20,14 @@
 from libc.math cimport atan2, fabs, sqrt
 
 from system cimport System
-from spatial cimport add_cross, never_inline, put, real, sine_and_cosine, square_root, unlikely
+from spatial cimport (add_cross, clear, never_inline, put, real, sine_and_cosine, square_root,
+                      unlikely)
 from joint cimport base_pose
 
 
 cdef inline never_inline displace_base(const real* q, double h, const real* v,
                                        real* out) noexcept nogil:
-    """out = q + h v of a floating base's seven numbers; may be q itself.
-
-    The quaternion's length is kept at 1.
-    """
+    """out = q + h v of a floating base, (7,); may be q itself."""
     cdef real[12] pose
     cdef real[3] u, t, tt, x
     cdef real angle, sine, cosine, s, A, B, squared
@@ -120,8 +118,7 @@ cdef inline never_inline rate_of_displacement(const real* u, real* v) noexcept n
     """v <- u_dot, given the velocity v of a floating base at q + u, (6,) each."""
     cdef real[12] w                                             # ad_u v, ad_u ad_u v
     cdef Py_ssize_t k
-    for k in range(12):
-        put(0.0, &w[k])
+    clear(w, 12)
     add_cross(u + 3, v, w)
     add_cross[real](u, v + 3, w)
     add_cross[real](u + 3, v + 3, w + 3)

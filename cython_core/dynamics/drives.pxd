@@ -55,10 +55,7 @@ cdef inline real carried(const Drives* drives, Py_ssize_t i, real torque, real s
 
 cdef inline void apply_drives(const Drives* drives, Workspace* work, Py_ssize_t n, const real* q,
                               const real* qd, const real* tau) noexcept nogil:
-    """Find ``applied`` and ``diagonal``.
-
-    A torque -d (qd + h qdd), taken at the end of the step, adds h d to the diagonal.
-    """
+    """``applied`` and ``diagonal``: -d (qd + h qdd) adds h d to the diagonal."""
     cdef const real* engaged = <real*> work.engaged
     cdef const real* slip = <real*> work.slip
     cdef real* applied = <real*> work.applied
@@ -86,9 +83,7 @@ cdef inline void apply_drives(const Drives* drives, Workspace* work, Py_ssize_t 
 
 cdef inline bint release_stops(const Drives* drives, Py_ssize_t n, const real* q, const real* qd,
                                const real* qdd, real* engaged) noexcept nogil:
-    """Disengage the stops that would pull at the end of the step; whether there were any, in any
-    lane.
-    """
+    """Disengage stops that would pull at the end of the step; whether any would."""
     cdef double h = drives.time_step
     cdef real depth, speed, pulls, zero, one
     cdef bint released = False

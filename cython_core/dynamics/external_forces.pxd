@@ -13,7 +13,7 @@
 # joint j on i's path to the base turns both: tau_i changes by f . (w_j x v_i) + m . (w_j x w_i).
 
 from system cimport System, Workspace
-from spatial cimport add_cross, never_inline, put, real, unlikely
+from spatial cimport add_cross, clear, never_inline, put, real, unlikely
 from base_coordinates cimport dot, force_cross, force_on_base
 from kinematics cimport joint_column
 
@@ -43,8 +43,7 @@ cdef inline never_inline external_torque(const System* system, Workspace* work, 
     cdef real* f
     cdef Py_ssize_t i, k
     forces_on_bodies(system, work, f_ext)
-    for k in range(system.n):
-        put(0.0, &tau[k])
+    clear(tau, system.n)
     for i in range(system.N, 0, -1):                            # from the tips inward
         f = <real*> work.f + 6 * i
         tau[system.body[i].dof] += dot[real](<real*> work.S + 6 * i, f)
@@ -86,9 +85,7 @@ cdef inline double triple(const double* a, const double* b, const double* c) noe
 cdef inline void geometric_stiffness(const System* system, const Workspace* work, Py_ssize_t body,
                                      const double* point, const double* F,
                                      double* K) noexcept nogil:
-    """K = -d(J^T F)/dq, (n, n), its symmetric part, of a wrench F (6) that keeps its axes, on a
-    point of a body; force first, base axes; after poses.
-    """
+    """-d(J^T F)/dq's symmetric part K, (n, n), of a wrench F on a point; after poses."""
     cdef double[6] inner, outer
     cdef double change
     cdef Py_ssize_t n = system.n, i = body, j, k

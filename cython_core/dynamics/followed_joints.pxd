@@ -33,10 +33,7 @@ cdef inline void place_body(System* system, const FollowedJoint* joint, double x
 
 cdef inline void place_locked(System* system, Workspace* work,
                               const double* positions) noexcept nogil:
-    """Move the followed joints with the locked ones, in the order of ``Model.locked_joints``.
-
-    work: the system's, for one state.
-    """
+    """Move the followed joints with ``Model.locked_joints``; work: for one state."""
     cdef const FollowedJoint* joint
     cdef Py_ssize_t j, k
     for j in range(system.followed_joints):

@@ -13,10 +13,7 @@ from cholesky cimport ltl_solve
 
 cdef inline void given_motion(const System* system, Workspace* work, const real* qd,
                               const real* qdd_0, const real* f_ext) noexcept nogil:
-    """The forces that qd and qdd_0 take, as added_acceleration expects them; after jcalc for q.
-
-    Arguments as for body_forces.
-    """
+    """The forces that qd and qdd_0 take, for added_acceleration; after jcalc for q."""
     if system.coupled:
         rnea(system, work, qd, qdd_0, f_ext, <real*> work.tau)
     else:
@@ -30,7 +27,7 @@ cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work,
     qdd_0; after given_motion.
 
     armature, held: (n,) or NULL, which means zero. Where held is 1, qdd = 0 and tau is ignored.
-    Returns 1 + the index of a singular joint, or 0.
+   
     """
     cdef Py_ssize_t n = system.n, i, j
     cdef real* H = <real*> work.H
@@ -54,10 +51,7 @@ cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work,
 cdef inline Py_ssize_t forward_dynamics(const System* system, Workspace* work, const real* qd,
                                         const real* tau, const real* f_ext, const real* armature,
                                         real* qdd) noexcept nogil:
-    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q.
-
-    Returns 1 + the index of a singular joint, or 0.
-    """
+    """qdd = (H + diag(armature))^-1 (tau - C), after jcalc for q."""
     given_motion(system, work, qd, <const real*> NULL, f_ext)
     return added_acceleration(system, work, tau, armature, <const real*> NULL, qdd)
 
@@ -66,8 +60,6 @@ cdef inline Py_ssize_t impulse_response(const System* system, Workspace* work, c
                                         real* dqd) noexcept nogil:
     """dqd = H^-1 J^T p, the jump of the velocity under impulses p on the bodies, as f_ext for
     body_forces: the acceleration of a robot at rest under such forces alone; after base_axes.
-
-    Returns 1 + the index of a singular joint, or 0.
     """
     cdef Py_ssize_t k
     if system.coupled:

@@ -16,7 +16,7 @@ from forward_dynamics cimport added_acceleration, given_motion
 cdef inline Py_ssize_t hybrid(const System* system, Workspace* work, const real* qd,
                               const real* given, const real* held, const real* f_ext, real* qdd,
                               real* tau) noexcept nogil:
-    """All of qdd and tau, after jcalc for q. Returns 1 + the index of a singular joint, or 0.
+    """All of qdd and tau, after jcalc for q.
 
     f_ext: as for rnea. held: (n,) 1 where given (n,) is a joint's acceleration, 0 where it is its
     torque.

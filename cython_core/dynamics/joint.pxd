@@ -1,14 +1,12 @@
 # jcalc of RBDA section 4.4: the only place that knows how a joint's position becomes a transform.
 
 from system cimport Body, System, Workspace
-from spatial cimport (LANES, broadcast, gather, lanes, load, never_inline, real, reciprocal,
+from spatial cimport (LANES, broadcast, copy, gather, lanes, load, never_inline, real, reciprocal,
                       sine_cosine, store, unlikely)
 
 
 cdef inline never_inline base_pose(const real* q, real* pose) noexcept nogil:
-    """Orientation and origin of a floating base at position q, RBDA equation 4.12; the quaternion
-    may be of any length.
-    """
+    """Orientation and origin of a floating base, RBDA equation 4.12; any length of quaternion."""
     cdef real x = q[3], y = q[4], z = q[5], w = q[6]
     cdef real s = 2.0 * reciprocal(x * x + y * y + z * z + w * w)
     cdef Py_ssize_t k
@@ -21,8 +19,7 @@ cdef inline never_inline base_pose(const real* q, real* pose) noexcept nogil:
     pose[6] = s * (x * z - y * w)
     pose[7] = s * (y * z + x * w)
     pose[8] = 1.0 - s * (x * x + y * y)
-    for k in range(3):
-        pose[9 + k] = q[k]
+    copy(q, 3, pose + 9)
 
 
 cdef inline void gravity_in_base(const System* system, const Workspace* work,

@@ -55,11 +55,7 @@ cdef inline bint any_of(Py_ssize_t n, const real* mask) noexcept nogil:
 
 cdef inline bint correct_sticking(const System* system, Workspace* work, const Drives* drives,
                                   const real* qd, const real* qdd, bint first_only) noexcept nogil:
-    """Release joints that friction cannot hold, hold those that have turned round (note 2).
-
-    first_only: change only the first such joint (note 3). Returns whether any was changed, in any
-    lane.
-    """
+    """Release and hold joints (note 2), or the first only (note 3); whether there were any."""
     cdef const real* tau = <real*> work.tau
     cdef const real* applied = <real*> work.applied
     cdef const real* diagonal = <real*> work.diagonal

@@ -6,9 +6,7 @@ from spatial cimport real, add_cross, put
 
 
 cdef inline void wrench_at_link(const double* E, const real* f, real* out) noexcept nogil:
-    """out = [force, moment] of a force vector f of a body, seen from the frame of a link with the
-    pose E there.
-    """
+    """out = [force, moment] of a body's force vector f, seen from a link's pose E there."""
     cdef real[3] o, n
     cdef Py_ssize_t k
     for k in range(3):

@@ -2,14 +2,12 @@
 
 from system cimport Body, System, Workspace
 from joint cimport jcalc
-from spatial cimport add_cross, never_inline, put, real, to_child, unlikely
+from spatial cimport add, add_cross, clear, copy, never_inline, put, real, to_child, unlikely
 
 
 cdef inline void poses_on_base(const System* system, const Workspace* work, real* R,
                                real* r) noexcept nogil:
-    """R (orientation, columns are the body's axes) and r (origin) of every body, given those of the
-    base; after jcalc.
-    """
+    """R (its columns are the axes) and r of every body, given the base's; after jcalc."""
     cdef const Body* b
     cdef const real* cosine = <real*> work.cosine
     cdef const real* sine = <real*> work.sine
@@ -34,10 +32,8 @@ cdef inline void poses(const System* system, Workspace* work, const real* q) noe
     cdef Py_ssize_t k
     jcalc(system, work, q)
     if unlikely(system.floating):
-        for k in range(9):
-            R[k] = (<real*> work.pose)[k]
-        for k in range(3):
-            r[k] = (<real*> work.pose)[9 + k]
+        copy(<real*> work.pose, 9, R)
+        copy(<real*> work.pose + 9, 3, r)
     poses_on_base(system, work, R, r)
 
 
@@ -48,8 +44,7 @@ cdef inline void poses_in_base(const System* system, const Workspace* work, real
     if unlikely(system.floating):
         for k in range(9):
             put(1.0 if k % 4 == 0 else 0.0, &R[k])
-        for k in range(3):
-            put(0.0, &r[k])
+        clear(r, 3)
     poses_on_base(system, work, R, r)
 
 
@@ -68,25 +63,18 @@ cdef inline void rotate_to_base(const Workspace* work, Py_ssize_t i, const real*
 
 cdef inline void link_origin(const Workspace* work, Py_ssize_t slot, const double* pose,
                              real* point) noexcept nogil:
-    """Origin of a link in the base frame, after poses.
-
-    pose: (12) orientation by rows and origin in the slot's frame.
-    """
+    """Origin of a link in the base frame, given its pose (12) in the slot's; after poses."""
     cdef real[3] origin
     cdef Py_ssize_t k
     for k in range(3):
         put(pose[9 + k], &origin[k])
     rotate_to_base(work, slot, origin, point)
-    for k in range(3):
-        point[k] += (<real*> work.r)[3 * slot + k]
+    add(<real*> work.r + 3 * slot, 3, point)
 
 
 cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double* pose,
                            real* T) noexcept nogil:
-    """T, (4, 4): the homogeneous transform from a link's frame to the base's, after poses.
-
-    pose: see link_origin.
-    """
+    """The transform T (4, 4) from a link's frame to the base's; arguments as link_origin."""
     cdef real[3] x, y
     cdef Py_ssize_t row, column
     link_origin(work, slot, pose, x)
@@ -104,9 +92,7 @@ cdef inline void link_pose(const Workspace* work, Py_ssize_t slot, const double*
 
 cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i, const real* point,
                               real* column) noexcept nogil:
-    """S_i in base axes, seen from a point (base frame), linear part first: its velocity per rate of
-    q[dof].
-    """
+    """S_i in base axes, seen from a point (base frame), linear part first."""
     cdef const real* R = <real*> work.R + 9 * i
     cdef const real* r = <real*> work.r + 3 * i
     cdef real[3] z, d
@@ -121,9 +107,7 @@ cdef inline void joint_column(const Body* b, const Workspace* work, Py_ssize_t i
 
 cdef inline void base_column(const Workspace* work, Py_ssize_t freedom, const real* point,
                              real* column) noexcept nogil:
-    """The velocity of a point (base frame) of a floating base per unit of one of its freedoms,
-    linear part first.
-    """
+    """Velocity of a point per unit of a floating base's freedom, linear part first."""
     cdef const real* R = <real*> work.R
     cdef real[3] d
     cdef Py_ssize_t axis = freedom % 3, k
@@ -142,8 +126,7 @@ cdef inline never_inline base_velocity(const Workspace* work, const real* point,
     """v of a point (base frame) of a floating base, (6), linear part first."""
     cdef real[6] column
     cdef Py_ssize_t i, k
-    for k in range(6):
-        put(0.0, &v[k])
+    clear(v, 6)
     for i in range(6):
         base_column(work, i, point, column)
         for k in range(6):
@@ -163,13 +146,10 @@ cdef inline never_inline base_columns(const System* system, const Workspace* wor
 
 cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_t body,
                           const real* point, real* J) noexcept nogil:
-    """J, (6, n), linear rows first: velocity of a point (base frame) of a body per joint rate, base
-    axes; after poses.
-    """
+    """J, (6, n), linear rows first, of a point (base frame) of a body; after poses."""
     cdef real[6] column
     cdef Py_ssize_t i = body, k, n = system.n
-    for k in range(6 * n):
-        put(0.0, &J[k])
+    clear(J, 6 * n)
     while i > 0:                                                # the joints that support the body
         joint_column[real](&system.body[i], work, i, point, column)
         for k in range(6):
@@ -181,13 +161,10 @@ cdef inline void jacobian(const System* system, const Workspace* work, Py_ssize_
 
 cdef inline void point_velocity(const System* system, const Workspace* work, Py_ssize_t body,
                                 const real* point, const real* qd, real* v) noexcept nogil:
-    """v = J qd, (6): velocity of a point (base frame) of a body, base axes, linear part first;
-    after poses.
-    """
+    """v = J qd, (6), of a point (base frame) of a body, linear part first; after poses."""
     cdef real[6] column
     cdef Py_ssize_t i = body, k
-    for k in range(6):
-        put(0.0, &v[k])
+    clear(v, 6)
     if unlikely(system.floating):
         base_velocity(work, point, qd, v)
     while i > 0:
@@ -232,12 +209,10 @@ cdef inline void point_acceleration(const System* system, const Workspace* work,
                 column[k] *= qdd[system.body[i].dof]
         for k in range(3):
             t[k] = joint[k] + 2.0 * u[k]                        # centripetal, and Coriolis
-        for k in range(6):
-            a[k] += column[k]
+        add(column, 6, a)
         add_cross[real](joint + 3, t, a)
         add_cross[real](joint + 3, u + 3, a + 3)
-        for k in range(6):
-            u[k] += joint[k]
+        add(joint, 6, u)
         i = system.body[i].parent if i > 0 else -1
 
 
@@ -245,8 +220,7 @@ cdef inline void column_derivative(const real* w, const real* u, const real* col
                                    real* derivative) noexcept nogil:
     """Derivative of a column of J, linear part first: see jacobian_derivative."""
     cdef Py_ssize_t k
-    for k in range(6):
-        put(0.0, &derivative[k])
+    clear(derivative, 6)
     add_cross[real](w, column, derivative)
     add_cross[real](w, column + 3, derivative + 3)
     add_cross[real](column + 3, u, derivative)
@@ -264,12 +238,9 @@ cdef inline void jacobian_derivative(const System* system, const Workspace* work
     cdef real[3] w
     cdef Py_ssize_t i = body, k, n = system.n
     point_velocity[real](system, work, body, point, qd, u)
-    for k in range(3):
-        w[k] = u[3 + k]
-    for k in range(6):
-        put(0.0, &u[k])
-    for k in range(6 * n):
-        put(0.0, &Jdot[k])
+    copy(u + 3, 3, w)
+    clear(u, 6)
+    clear(Jdot, 6 * n)
     while i > 0:
         joint_velocity[real](system, work, i, point, qd, column, joint)
         column_derivative(w, u, column, derivative)
@@ -289,16 +260,12 @@ cdef inline void jacobian_derivative(const System* system, const Workspace* work
 
 cdef inline double first_moment(const System* system, const Workspace* work,
                                 real* moment) noexcept nogil:
-    """Total mass times centre of mass in the base frame, base link included; after poses.
-
-    Returns the total mass.
-    """
+    """Total mass times centre of mass, base link included; after poses. Returns the mass."""
     cdef const Body* b
     cdef double mass = 0.0
     cdef real[3] h, t
     cdef Py_ssize_t i, k
-    for k in range(3):
-        put(0.0, &moment[k])
+    clear(moment, 3)
     for i in range(system.N + 1):
         b = &system.body[i]
         mass = mass + b.mass
@@ -329,8 +296,7 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
         s = (<real*> work.sine)[i]
         p = <real*> work.p + 3 * i
         w = <real*> work.w + 3 * b.parent
-        for k in range(3):
-            t[k] = (<real*> work.v)[3 * b.parent + k]
+        copy(<real*> work.v + 3 * b.parent, 3, t)
         add_cross[real](w, p, t)
         rate = qd[b.dof]
         v = <real*> work.v + 3 * i
@@ -343,10 +309,7 @@ cdef inline void velocities(const System* system, Workspace* work, const real* q
 
 cdef inline real kinetic_energy(const System* system, Workspace* work,
                                 const real* qd) noexcept nogil:
-    """The sum over bodies of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc.
-
-    Leaves w and v of every body.
-    """
+    """The sum of (w.I w + 2 v.(w x h) + mass v.v) / 2, after jcalc."""
     cdef const Body* b
     cdef const real* w
     cdef const real* v

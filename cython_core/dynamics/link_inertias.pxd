@@ -59,10 +59,7 @@ cdef inline void composite_link_inertias(const System* system, Workspace* work,
 
 cdef inline Py_ssize_t articulated_link_inertias(const System* system, Workspace* work,
                                                  real* out) noexcept nogil:
-    """(joints, 6, 6), after base_axes; no mimic joints.
-
-    Returns 1 + the index of a singular joint, or 0.
-    """
+    """(joints, 6, 6), after base_axes; no mimic joints."""
     cdef real[36] A
     cdef Py_ssize_t i, slot, failure
     failure = gains(system, work, True, <real*> work.force_set, <real*> work.D)

@@ -68,10 +68,7 @@ cdef inline void add_joint(const Body* b, const real* K, real reciprocal_D,
 
 cdef inline Py_ssize_t log_determinant(const System* system, Workspace* work, real* value,
                                        real* gradient) noexcept nogil:
-    """log det M and its derivative by q, (n,), after base_axes; no mimic joints.
-
-    Returns 1 + the index of a singular freedom, or 0.
-    """
+    """log det M and its derivative by q, (n,), after base_axes; no mimic joints."""
     cdef const Body* b
     cdef real* kept
     cdef real[36] Phi, Ia

@@ -39,11 +39,7 @@ cdef inline void in_base_coordinates(const Workspace* work, Py_ssize_t i, const 
 
 cdef inline Py_ssize_t gains(const System* system, Workspace* work, bint keep, real* K,
                              real* D) noexcept nogil:
-    """K = U / D in base coordinates and 1 / D of every joint, after base_axes (note 2).
-
-    Leaves IA of a floating base in its row; keep: that of every body. Returns 1 + the index of a
-    joint whose D is zero (note 5 of aba.pxd), in any lane, or 0.
-    """
+    """K = U / D (base coordinates), 1 / D; leaves IA of a floating base, keep: of all bodies."""
     cdef const Body* b
     cdef real[21] IA
     cdef real[6] U, U_D
@@ -75,10 +71,7 @@ cdef inline Py_ssize_t gains(const System* system, Workspace* work, bint keep, r
 
 
 cdef inline Py_ssize_t invert_base_inertia(const Workspace* work, real* X) noexcept nogil:
-    """X = IA^-1 of a floating base, (6, 6) in the order of its freedoms.
-
-    Returns 1 + the index of a singular one, or 0.
-    """
+    """X = IA^-1 of a floating base, (6, 6) in the order of its freedoms."""
     cdef real[36] A, B
     cdef Py_ssize_t i, k
     unpack(<real*> work.inertia, A)
@@ -90,15 +83,12 @@ cdef inline Py_ssize_t invert_base_inertia(const Workspace* work, real* X) noexc
 
 cdef inline never_inline base_columns(const System* system, Workspace* work, Py_ssize_t first,
                                       Py_ssize_t last, real* Minv) noexcept nogil:
-    """a of a floating base under the unit torques of the bodies first .. last - 1, in place of pA
-    in slot 0 (note 5).
-    """
+    """a of a floating base under unit torques, in place of pA in slot 0 (note 5)."""
     cdef lanes* p = <lanes*> work.columns + 2
     cdef lanes[12] f, a                             # (6, 2) in the order of the base's freedoms
     cdef real[3] r
     cdef Py_ssize_t n = system.n, i, j, k, c
-    for k in range(3):
-        r[k] = (<real*> work.r)[k]
+    copy(<real*> work.r, 3, r)
     for c in range(2):
         for k in range(3):
             f[2 * k + c] = p[6 + 2 * k + c]
@@ -126,15 +116,12 @@ cdef inline never_inline base_columns(const System* system, Workspace* work, Py_
 
 cdef inline never_inline base_corner(const System* system, Workspace* work,
                                      real* Minv) noexcept nogil:
-    """The corner of M^-1 of a floating base (note 5); work.failure: 1 + the index of a singular
-    freedom, or 0.
-    """
+    """The corner of M^-1 of a floating base (note 5); work.failure: as minv returns."""
     cdef real[36] X
     cdef Py_ssize_t i, k
     work.failure = invert_base_inertia(work, X)
     for i in range(6):
-        for k in range(6):
-            Minv[i * system.n + k] = X[6 * i + k]
+        copy(X + 6 * i, 6, Minv + i * system.n)
 
 
 cdef struct Columns:         # what a pass computes of M^-1
@@ -154,9 +141,7 @@ cdef inline Columns columns_of(const System* system, Py_ssize_t first,
 
 cdef inline always_inline towards_base(const System* system, Workspace* work, Columns of,
                                        const real* force_set) noexcept nogil:
-    """u of every body under the unit torques; zero except at the bodies that these act on and at
-    their ancestors. Leaves pA of a floating base in slot 0.
-    """
+    """u of every body under the unit torques; leaves pA of a floating base in slot 0."""
     cdef const Body* b
     cdef const real* S
     cdef const real* K
@@ -243,11 +228,7 @@ cdef inline always_inline from_base(const System* system, Workspace* work, Colum
 
 
 cdef inline Py_ssize_t minv(const System* system, Workspace* work, real* Minv) noexcept nogil:
-    """M(q)^-1, (n, n), after base_axes. Returns 1 + the index of a singular joint, or 0.
-
-    O(n^2) without forming M; where mimic joints couple coordinates M is formed and inverted,
-    O(n^3).
-    """
+    """M(q)^-1, (n, n), after base_axes; O(n^2), with mimic joints by M, O(n^3)."""
     cdef Columns columns
     # note 3
     cdef Py_ssize_t n = system.n, width = 2 * LANES if real is double else 2, first = 1, failure

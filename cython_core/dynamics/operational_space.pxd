@@ -14,7 +14,7 @@
 #    orders of magnitude.
 
 from system cimport System, Workspace
-from spatial cimport add_cross, at_most, never_inline, put, real, reciprocal, unlikely
+from spatial cimport add_cross, at_most, clear, copy, never_inline, put, real, reciprocal, unlikely
 from base_coordinates cimport dot, force_on_base
 from cholesky cimport ltl_factor, ltl_inverse, ltl_substitute
 from crba cimport crba
@@ -23,11 +23,7 @@ from minv cimport gains, invert_base_inertia
 
 
 cdef inline bint loses_rank(Py_ssize_t n, real* J) noexcept nogil:
-    """Whether some row of J, (6, n), is a combination of the rows before it, up to a millionth of
-    its length, in any lane.
-
-    Makes the rows orthogonal (Gram and Schmidt).
-    """
+    """Whether a millionth of a row of J is independent, or less; makes rows orthogonal."""
     cdef real whole, left, share
     cdef real[6] squared
     cdef Py_ssize_t a, c, k
@@ -52,11 +48,9 @@ cdef inline bint loses_rank(Py_ssize_t n, real* J) noexcept nogil:
 
 
 cdef inline void unit_wrenches(const real* point, real* p) noexcept nogil:
-    """Unit forces along x y z at a point, then unit moments, as force vectors (6, 6): moment first.
-    """
+    """Unit forces along x y z at a point, then moments: force vectors (6, 6)."""
     cdef Py_ssize_t a, k
-    for k in range(36):
-        put(0.0, &p[k])
+    clear(p, 36)
     for a in range(3):
         put(1.0, &p[6 * a + 3 + a])
         add_cross(point, p + 6 * a + 3, p + 6 * a)
@@ -84,9 +78,7 @@ cdef inline void add_along_path(const System* system, const Workspace* work, Py_
 
 
 cdef inline never_inline add_at_base(Workspace* work, const real* p, real* A) noexcept nogil:
-    """A += p^T IA^-1 p with the p that remains at a floating base (minv.pxd, note 5); work.failure
-    as in base_corner there.
-    """
+    """A += p^T IA^-1 p of a floating base (note 5 of minv.pxd); sets work.failure."""
     cdef real[36] X, f
     cdef real t
     cdef Py_ssize_t a, c, i, k
@@ -127,8 +119,7 @@ cdef inline Py_ssize_t add_by_matrices(const System* system, Workspace* work, Py
     if failure:
         return failure
     for a in range(6):
-        for k in range(n):
-            x[k] = J[a * n + k]
+        copy(J + a * n, n, x)
         ltl_substitute(n, H, x)
         for c in range(a + 1):
             for k in range(n):

@@ -18,7 +18,7 @@
 from libc.string cimport memset
 
 from system cimport Body, System, Workspace
-from spatial cimport add_cross, real, unlikely
+from spatial cimport add_cross, copy, real, unlikely
 from base_coordinates cimport base_acceleration_of, base_freedom, cross, velocities
 from rnea cimport acceleration_matrix
 
@@ -32,9 +32,7 @@ cdef inline void to_link(const real* E, const real* x, real* out) noexcept nogil
 
 cdef inline void link_frame(const System* system, const Workspace* work, Py_ssize_t link, real* E,
                             real* o) noexcept nogil:
-    """Orientation (9, columns are the link's axes) and origin (3) of a link in the base frame,
-    after poses.
-    """
+    """Orientation E (its columns are the axes) and origin of a link, after poses."""
     cdef const double* pose = system.link_pose + 12 * link
     cdef const real* R = <real*> work.R + 9 * system.link_slot[link]
     cdef Py_ssize_t j, k
@@ -49,8 +47,7 @@ cdef inline void link_frame(const System* system, const Workspace* work, Py_ssiz
 cdef inline void point_motion(const real* M, const real* o, real* x) noexcept nogil:
     """x = M_l + M_a x o, the linear part of a motion vector at the point o."""
     cdef Py_ssize_t k
-    for k in range(3):
-        x[k] = M[3 + k]
+    copy(M + 3, 3, x)
     add_cross(M, o, x)
 
 
@@ -77,9 +74,7 @@ cdef inline void add_row(const real* S, const real* E, const real* o, const real
 
 cdef inline void regressor(const System* system, Workspace* work, const real* qd, const real* qdd,
                            real* Y) noexcept nogil:
-    """Y, (n, 10 links) row by row, per link in the order m, m c (3), I: xx xy xz yy yz zz; after
-    base_coordinates.
-    """
+    """Y, (n, 10 links), per link m, m c, I xx xy xz yy yz zz; after base_coordinates."""
     cdef const Body* b
     cdef real* A
     cdef real[9] E, U

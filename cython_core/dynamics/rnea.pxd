@@ -25,8 +25,8 @@
 # body.
 
 from system cimport SHIFT_ALONG_X, SHIFT_GENERAL, Body, System, Workspace
-from spatial cimport (add_cross, always_inline, force_to_parent, never_inline, put, real,
-                      turn_to_child, unlikely)
+from spatial cimport (add, add_cross, always_inline, clear, copy, force_to_parent, never_inline,
+                      put, real, turn_to_child, unlikely)
 from joint cimport gravity_in_base
 
 
@@ -68,9 +68,7 @@ cdef inline always_inline net_force(double mass, const double* h, const double* 
 
 cdef inline always_inline motion_at_joint(const Body* b, real c, real s,
                                           real* motion) noexcept nogil:
-    """Take motion (w, w_dot and a) from the parent's origin to its point s, where a = a_p + U_p s
-    (note 3), and into the child's axes.
-    """
+    """Take (w, w_dot, a) to the parent's point s (note 3) and into the child's axes."""
     cdef real* w = motion
     cdef real* w_dot = motion + 3
     cdef real* a = motion + 6
@@ -89,10 +87,7 @@ cdef inline always_inline motion_at_joint(const Body* b, real c, real s,
 
 cdef inline always_inline add_joint_motion(const Body* b, real d, real rate, real acceleration,
                                            real* motion, real* U) noexcept nogil:
-    """Add S qdd + v x S qd, the joint's own motion (note 3), after motion_at_joint; U of the body.
-
-    rate, acceleration: qd and qdd of the joint.
-    """
+    """Add the joint's own motion (note 3) by its rate and acceleration; U of the body."""
     cdef real* w = motion
     cdef real* w_dot = motion + 3
     cdef real* a = motion + 6
@@ -133,8 +128,7 @@ cdef inline never_inline base_force(const System* system, Workspace* work, const
             a[k] += qdd[k]
             w_dot[k] = qdd[3 + k]
     if qd != NULL:
-        for k in range(3):
-            w[k] = qd[3 + k]
+        copy(qd + 3, 3, w)
         add_cross(w, qd, a)                                     # note 2
     acceleration_matrix(w, w_dot, U)
     net_force(b.mass, b.h, b.Sigma, U, a, f)
@@ -165,8 +159,7 @@ cdef inline void body_forces(const System* system, Workspace* work, const real* 
     for i in range(1, system.N + 1):                            # from the base outward
         b = &system.body[i]
         if b.parent != i - 1:
-            for k in range(9):
-                motion[k] = (<real*> work.motion)[9 * b.parent + k]
+            copy(<real*> work.motion + 9 * b.parent, 9, motion)
         motion_at_joint(b, (<real*> work.cosine)[i], (<real*> work.sine)[i], motion)
         if qd != NULL:
             rate = qd[b.dof]
@@ -177,19 +170,14 @@ cdef inline void body_forces(const System* system, Workspace* work, const real* 
         if f_ext != NULL:
             for k in range(6):
                 f[k] -= f_ext[6 * i + k]                        # note 6
-        for k in range(6):
-            (<real*> work.f)[6 * i + k] = f[k]
+        copy(f, 6, <real*> work.f + 6 * i)
         if b.forks:
-            for k in range(9):
-                (<real*> work.motion)[9 * i + k] = motion[k]
+            copy(motion, 9, <real*> work.motion + 9 * i)
 
 
 cdef inline void rnea(const System* system, Workspace* work, const real* qd, const real* qdd,
                       const real* f_ext, real* tau) noexcept nogil:
-    """tau = ID(q, qd, qdd), after jcalc for q.
-
-    Arguments as for body_forces. Leaves the force f across every joint.
-    """
+    """tau = ID(q, qd, qdd) as body_forces; leaves the force f across every joint."""
     cdef const Body* b
     cdef real[6] f
     cdef real* kept
@@ -197,8 +185,7 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
     cdef Py_ssize_t i, k
     body_forces(system, work, qd, qdd, f_ext)
     if system.coupled:
-        for k in range(system.n):
-            put(0.0, &tau[k])
+        clear(tau, system.n)
     for i in range(system.N, 0, -1):                            # from the tips inward
         b = &system.body[i]
         kept = <real*> work.f + 6 * i
@@ -218,8 +205,7 @@ cdef inline void rnea(const System* system, Workspace* work, const real* qd, con
                             (<real*> work.d)[i], f)
             if not from_child:
                 kept = <real*> work.f + 6 * b.parent
-                for k in range(6):
-                    kept[k] += f[k]
+                add(f, 6, kept)
     if unlikely(system.floating):
         for k in range(3):
             tau[k] = (<real*> work.f)[3 + k]

@@ -1,7 +1,8 @@
 # The data that every recursion reads (System, Body) and writes (Workspace).
 #
 # Notation: Featherstone, Rigid Body Dynamics Algorithms (RBDA), 2008. Angular part first, body
-# coordinates, SI units. Slot 0 is the base, slot i (1 <= i <= N) body i; a parent's slot is always
+# coordinates, SI units. What may fail returns 1 + the index of a freedom that moves no inertia, in
+# any lane, or 0. Slot 0 is the base, slot i (1 <= i <= N) body i; a parent's slot is always
 # smaller than its children's.
 #
 # A floating base (RBDA section 9.4) is a free body, whose six freedoms come before those of the

@@ -121,9 +121,7 @@ cdef bint is_interrupted(double* checked) noexcept nogil:
 
 cdef bint spin(const Py_ssize_t* word, Py_ssize_t value, double time,
                int processor) noexcept nogil:
-    """Wait at most for a time [s], without the mutex and not on a processor, for another thread to
-    change a word.
-    """
+    """Wait at most for a time [s], not on a processor, for another thread to change a word."""
     cdef double began = seconds()
     while load_count(word, RELAXED) == value:
         if seconds() - began > time or sched_getcpu() == processor:
@@ -205,9 +203,7 @@ cdef void start_helpers(int wanted) noexcept nogil:
 
 cdef Py_ssize_t run_rows(Call* call, Workspace* workspaces, int threads, Py_ssize_t rows,
                          double* checked) except? -1 nogil:
-    """The kernel on all rows, on up to ``threads`` threads; the failure of the first row that has
-    one, or 0.
-    """
+    """All rows on up to ``threads`` threads; the failure of the first that has one, or 0."""
     global jobs, posts, processor
     cdef Job job
     cdef Job** entry = &jobs

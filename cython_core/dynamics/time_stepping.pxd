@@ -18,8 +18,6 @@ cdef inline Py_ssize_t solve(const System* system, Workspace* work, const Drives
                              const real* qd, real* qdd) noexcept nogil:
     """qdd under the applied torques; joints that stick are at rest after the step
     (joint_friction.pxd, note 1).
-
-    Returns 1 + the index of a singular joint, or 0.
     """
     cdef const real* applied = <real*> work.applied
     cdef const real* diagonal = <real*> work.diagonal
@@ -74,11 +72,7 @@ cdef inline Py_ssize_t driven_acceleration(const System* system, Workspace* work
                                            const Drives* drives, bint decide, const real* q,
                                            const real* qd, const real* tau,
                                            real* qdd) noexcept nogil:
-    """As acceleration, after jcalc.
-
-    q: (n,), degree of freedom i at q[i]; those of a floating base, which has no stops, do not
-    matter.
-    """
+    """As acceleration, after jcalc; degree of freedom i is at q[i]."""
     cdef Py_ssize_t n = system.n, i, failure, round
     cdef real* engaged = <real*> work.engaged
     cdef real zero
@@ -109,7 +103,7 @@ cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const
     """qdd under tau and the drives; stops push but do not pull.
 
     decide: find out which joints stick; False, in the further stages of a step, keeps the decision.
-    Returns 1 + the index of a singular joint, or 0.
+   
     """
     jcalc(system, work, q)
     if drives.rigid:
@@ -164,10 +158,7 @@ cdef inline void end_step(const System* system, Workspace* work, const Drives* d
 
 cdef inline Py_ssize_t runge_kutta(const System* system, Workspace* work, Drives* drives,
                                    const real* tau, real* q, real* qd, real* qdd) noexcept nogil:
-    """The classical method of order 4 on (q, qd). The first stage decides which joints stick.
-
-    If a joint comes to rest or turns round within the step, Euler's step is taken instead.
-    """
+    """Order 4, or Euler's step where a joint comes to rest or turns round in it."""
     cdef Py_ssize_t n = system.n, i, stage, failure
     cdef real* stage_q = <real*> work.stage_q
     cdef real* stage_qd = <real*> work.stage_qd

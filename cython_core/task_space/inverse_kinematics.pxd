@@ -89,10 +89,7 @@ cdef inline double gradient(Py_ssize_t n, const Goal* goal, const double* e, con
 
 cdef inline bint damped_step(Py_ssize_t n, const Goal* goal, double damping, const double* q,
                              Attempt* at) noexcept nogil:
-    """trial: where the damped step from q leads, within the limits.
-
-    False if it cannot be solved for.
-    """
+    """trial: where the damped step from q leads, within limits; False if there is none."""
     cdef Py_ssize_t i, j, k
     for i in range(n):
         at.step[i] = at.g[i]
@@ -110,9 +107,7 @@ cdef inline bint damped_step(Py_ssize_t n, const Goal* goal, double damping, con
 cdef inline Outcome inverse_kinematics(const DynamicsInterface* arm, const Goal* goal,
                                        const double* target, double* q, Attempt* at, double* e,
                                        Py_ssize_t* iterations) noexcept nogil:
-    """Move q, (n,), from where it is until the link is at its target (16); e (6): the error that is
-    left.
-    """
+    """Move q, (n,), until the link is at its target (16); e (6): the error that is left."""
     cdef Py_ssize_t n = arm.n, i, attempts
     cdef double[6] there
     cdef double[16] pose

@@ -26,9 +26,7 @@ cdef inline void add_cross_product(double factor, const double* a, const double*
 
 
 cdef inline void quaternion_of(const double* R, Py_ssize_t stride, double* x) noexcept nogil:
-    """Quaternion of a rotation matrix with rows ``stride`` apart, by its largest entry (Shepperd,
-    1978).
-    """
+    """Quaternion of a rotation matrix, rows ``stride`` apart (Shepperd, 1978)."""
     cdef double trace = R[0] + R[stride + 1] + R[2 * stride + 2], size = 0.0
     cdef Py_ssize_t i = 3, j, k
     for j in range(3):
@@ -92,10 +90,7 @@ cdef inline void nearest_turn(const double* last, double* phi) noexcept nogil:
 
 cdef inline void pose_error(const double* pose, const double* target, const double* last,
                             double* e) noexcept nogil:
-    """e (6) of a pose (16) and its target (16).
-
-    last: rotation vector (3) that e is to continue, e's own too, or NULL.
-    """
+    """e (6) of a pose (16); last: rotation vector (3) that e continues, e's own too, or NULL."""
     cdef double[9] R                                            # R_d R^T
     cdef double[4] x
     cdef double[3] phi
@@ -123,9 +118,7 @@ cdef inline double turn_factor(const double* phi) noexcept nogil:
 
 cdef inline void pose_error_derivative(const double* e, const double* velocity,
                                        const double* target_velocity, double* rate) noexcept nogil:
-    """de/dt (6) of an error e between a link with velocity (6) and a target with target_velocity
-    (6).
-    """
+    """de/dt (6) of an error e under velocities (6) of a link and its target."""
     cdef double[3] both, inner
     cdef double k = turn_factor(e + 3)
     cdef Py_ssize_t i

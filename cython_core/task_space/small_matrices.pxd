@@ -5,9 +5,7 @@ from libc.string cimport memcpy
 
 
 cdef inline bint cholesky(Py_ssize_t n, double* A) noexcept nogil:
-    """A, symmetric, becomes L with L L^T = A, zero above its diagonal; False if A is not positive
-    definite.
-    """
+    """A becomes L, L L^T = A, zero above its diagonal; False if not positive definite."""
     cdef Py_ssize_t i, j, k
     for j in range(n):
         for i in range(j):
@@ -56,9 +54,7 @@ cdef inline void divide_by_upper(Py_ssize_t n, const double* L, Py_ssize_t colum
 
 cdef inline void rotate_pair(Py_ssize_t n, double* P, double* U, Py_ssize_t i,
                              Py_ssize_t j) noexcept nogil:
-    """One Jacobi rotation: P_ij becomes 0, U takes the rotation up (Golub and Van Loan, section
-    8.5).
-    """
+    """A Jacobi rotation: P_ij becomes 0, U takes it up (Golub and Van Loan, section 8.5)."""
     cdef double t = (P[(n + 1) * j] - P[(n + 1) * i]) / (2.0 * P[n * i + j]), c, s, a, b
     cdef Py_ssize_t k
     t = (1.0 if t >= 0.0 else -1.0) / (fabs(t) + sqrt(1.0 + t * t))

@@ -174,20 +174,13 @@ def require_same_units(values: Mapping[str, Value], before: Mapping[str, Value])
             raise ValueError(f"{name} is fixed until the node is cleaned up and configured")
 
 
-def assumption(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> str:
-    """Return the armature that is assumed, neither set nor described; empty for none."""
-    unset = _unset(values, default, model)
-    return in_words(model.joint_names, np.where(model.armature > 0.0, 0.0, unset))
-
-
-def described(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> str:
-    """Return the armature that is the robot description's, as of ``assumption``."""
-    unset = _unset(values, default, model)
-    return in_words(model.joint_names, np.where(model.armature > 0.0, unset, 0.0))
-
-
-def _unset(values: Mapping[str, Value], default: Callable[[str], Value], model: Model) -> Floats:
-    """Return the armature (n,) of joints for which none is set, 0 for the others."""
+def unset_armature(
+    values: Mapping[str, Value], default: Callable[[str], Value], model: Model
+) -> tuple[str, str]:
+    """Return in words the armature that is assumed, and the description's, where none is set."""
     armature = per_joint(values, "armature.{}", model.joint_names)
     defaults = np.array([default(f"armature.{joint}") for joint in model.joint_names])
-    return np.where(armature == defaults, armature, 0.0)
+    unset, described = np.where(armature == defaults, armature, 0.0), model.armature > 0.0
+    texts = (np.where(described, 0.0, unset), np.where(described, unset, 0.0))
+    assumed, told = (in_words(model.joint_names, text) for text in texts)
+    return assumed, told

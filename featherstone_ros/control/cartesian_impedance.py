@@ -600,18 +600,13 @@ def _walls(walls: tuple[Wall, ...]) -> Floats:
         raise ValueError(f"walls: expected at most {MAX_WALLS}, got {len(walls)}")
     rows = np.empty((len(walls), 6))
     for row, wall in zip(rows, walls, strict=True):
-        normal = finite_array("walls: normal", wall.normal, (3,))
-        length = np.linalg.norm(normal)
-        if not length > 0:
+        figures = (*wall.normal, wall.offset, wall.stiffness, wall.damping)
+        row[:] = finite_array("walls: normal, offset, stiffness and damping", figures, (6,))
+        if not (length := np.linalg.norm(row[:3])) > 0.0:
             raise ValueError(f"walls: expected a normal other than zero, got {wall}")
-        figures = finite_array(
-            "walls: offset, stiffness and damping",
-            (wall.offset, wall.stiffness, wall.damping),
-            (3,),
-        )
-        if (figures[1:] < 0).any():
+        if (row[4:] < 0.0).any():
             raise ValueError(f"walls: expected stiffness and damping >= 0, got {wall}")
-        row[:] = *(normal / length), *figures
+        row[:3] /= length
     return rows
 
 

@@ -130,7 +130,7 @@ def impedance(values: Mapping[str, Value], model: Model) -> dict[str, Any]:
     """Return ``ControllerSettings.impedance`` for a set of parameter values."""
     tip, mode = tip_of(values, model), Mode(values["mode"])
     offset_of(values)
-    settings, delay = impedance_settings(values, model), timing_of(values).latency
+    settings, delay = impedance_settings(values, model), Timing.of(values).latency
     if mode.has_spring and any(values["free_damping"]):
         # Unknown rotors count as large.
         armature = possible_armature(model, per_joint(values, "armature.{}", model.joint_names))
@@ -158,7 +158,7 @@ def impedance_settings(values: Mapping[str, Value], model: Model) -> CartesianSe
     return CartesianSettings(
         posture=np.concatenate(posture),
         limit_margin=None if values["limit_repulsion"] else 0.0,
-        delay=timing_of(values).latency,
+        delay=Timing.of(values).latency,
         walls=tuple(walls),
         **sensed_weight(values, model),
         **values_of(CartesianSettings, values),
@@ -200,11 +200,6 @@ def contact_delay(values: Mapping[str, Value]) -> float:
     return values["contact_delay"] + 0.5 * values["gains.period"]
 
 
-def timing_of(values: Mapping[str, Value]) -> Timing:
-    """Return period and delay for which gains are chosen and checked."""
-    return Timing(values["gains.period"], values["gains.delay"])
-
-
 def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
     """Return in one line why the end effector may oscillate; empty if it is stable."""
     if not Mode(values["mode"]).has_spring:
@@ -212,7 +207,7 @@ def without_delay_margin(values: Mapping[str, Value], model: Model) -> str:
     armature = per_joint(values, "armature.{}", model.joint_names)
     settings = impedance_settings(values, model)
     margin = min_delay_margin(model, tip_of(values, model), settings, armature)
-    delay = timing_of(values).latency
+    delay = Timing.of(values).latency
     if DELAY_MARGIN * delay <= margin:
         return ""
     share = (margin / (DELAY_MARGIN * delay)) ** 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -80,6 +81,11 @@ class Timing:
                 f"delay is {self.delay:g} s, {self.delay / self.period:.0f} periods of "
                 f"{self.period:g} s; expected at most {MAX_PERIODS} periods"
             )
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Timing:
+        """Return that of a set of parameter values, for which gains are chosen and checked."""
+        return cls(values["gains.period"], values["gains.delay"])
 
     @property
     def latency(self) -> float:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control import cartesian_parameters
-from featherstone_ros.control.armature import assumption
+from featherstone_ros.control.armature import unset_armature
 from featherstone_ros.control.controller import TorqueController
 from featherstone_ros.control.controller_parameters import (
     Output,
@@ -240,8 +240,12 @@ class ControlledArm:
             ValueError: A constant is missing, or a command does not go with ``output``.
         """
         units = DriveUnits.of(self.values, self.unloaded.joint_names)
-        if self.sends_joints:
-            _require_fields(units)
+        for joint, unit in zip(units.names, units.command, strict=True):
+            if self.sends_joints and unit not in (TORQUE, POSITION):
+                raise ValueError(
+                    f"drives.{joint}.command is {unit}, expected {TORQUE} or {POSITION} with "
+                    f"output: {Output.JOINT_STATE}, or output: {Output.EFFORT}"
+                )
         return units
 
     def with_units(self, units: DriveUnits) -> ControlledArm:
@@ -263,7 +267,7 @@ class ControlledArm:
     def assumed_armature(self) -> str:
         """The armature that is assumed, not set, in words; empty for none."""
         defaults = self.parameters
-        return assumption(self.values, lambda name: defaults[name].default, self.unloaded)
+        return unset_armature(self.values, lambda name: defaults[name].default, self.unloaded)[0]
 
     @cached_property
     def space(self) -> JointSpace:
@@ -341,7 +345,7 @@ class ControlledArm:
     @property
     def timing(self) -> Timing:
         """Period and delay for which gains are chosen and checked."""
-        return Timing(self.values["gains.period"], self.values["gains.delay"])
+        return Timing.of(self.values)
 
     @property
     def sends_joints(self) -> bool:
@@ -421,16 +425,6 @@ class ControlledArm:
             self.has_position_loops,
             **options,
         )
-
-
-def _require_fields(units: DriveUnits) -> None:
-    """Raise ValueError if a joint state has no field for what a drive is told."""
-    for joint, unit in zip(units.names, units.command, strict=True):
-        if unit not in (TORQUE, POSITION):
-            raise ValueError(
-                f"drives.{joint}.command is {unit}, expected {TORQUE} or {POSITION} with output: "
-                f"{Output.JOINT_STATE}, or output: {Output.EFFORT}"
-            )
 
 
 def _files(parameters: Mapping[str, object] | Files | None) -> list[Path]:

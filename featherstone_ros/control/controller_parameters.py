@@ -227,6 +227,18 @@ def parameters_of_arm(model: Model, payloads: Iterable[str]) -> Iterable[Paramet
     yield from payload_parameters_of(payloads)
 
 
+OF_JOINTS = {  # all at least 0, which is the default
+    "gains.{}.p": "position gain [N m/rad or N/m]; in computed_torque [1/s^2]; see gains.bandwidth",
+    "gains.{}.d": "velocity gain [N m s/rad or N s/m]; in computed_torque [1/s]",
+    "damping.{}": "damping in gravity_compensation and in the gravity hold [N m s/rad or N s/m]; "
+    "0: chosen for hand guiding, as far as gains.period and gains.delay allow",
+    "constraints.{}.trajectory": "largest error of the joint on a trajectory [rad or m]; 0: see "
+    "path_tolerance",
+    "constraints.{}.goal": "largest distance at which a goal counts as reached [rad or m], also "
+    "for the diagnostics; 0: any distance for the action, docs/diagnostics.md there",
+}
+
+
 def joint_parameters(model: Model) -> Iterable[Parameter]:
     """Return the parameters of every joint, with defaults from the robot description."""
     yield from cartesian_parameters.joint_parameters(model)
@@ -234,54 +246,21 @@ def joint_parameters(model: Model) -> Iterable[Parameter]:
     min_rate = min_torque_rate(model.effort_limit)
     assumed = assumed_armature(model)
     for index, joint in enumerate(model.joint_names):
-        yield from (
-            Parameter(
-                f"gains.{joint}.p",
-                0.0,
-                "position gain [N m/rad or N/m]; in computed_torque [1/s^2]; see gains.bandwidth",
-                0.0,
-            ),
-            Parameter(
-                f"gains.{joint}.d",
-                0.0,
-                "velocity gain [N m s/rad or N s/m]; in computed_torque [1/s]",
-                0.0,
-            ),
-            Parameter(
-                f"damping.{joint}",
-                0.0,
-                "damping in gravity_compensation and in the gravity hold [N m s/rad or N s/m]; 0: "
-                "chosen for hand guiding, as far as gains.period and gains.delay allow",
-                0.0,
-            ),
-            *drive_parameters(model, index, float(assumed[index])),
-            Parameter(
-                f"constraints.{joint}.trajectory",
-                0.0,
-                "largest error of the joint on a trajectory [rad or m]; 0: see path_tolerance",
-                0.0,
-            ),
-            Parameter(
-                f"constraints.{joint}.goal",
-                0.0,
-                "largest distance at which a goal counts as reached [rad or m], also for the "
-                "diagnostics; 0: any distance for the action, docs/diagnostics.md there",
-                0.0,
-            ),
-            Parameter(
-                f"effort_limit.{joint}",
-                float(model.effort_limit[index]),
-                "largest effort, before effort_scale [N m or N]; default: the robot description's, "
-                "which counts where it is less, as does what the drive can give",
-                0.0,
-                np.inf,
-            ),
+        for name, description in OF_JOINTS.items():
+            yield Parameter(name.format(joint), 0.0, description, 0.0)
+        yield from drive_parameters(model, index, float(assumed[index]))
+        yield Parameter(
+            f"effort_limit.{joint}",
+            float(model.effort_limit[index]),
+            "largest effort, before effort_scale [N m or N]; default: the robot description's, "
+            "which counts where it is less, as does what the drive can give",
+            0.0,
+            np.inf,
         )
         why = "the effort limit within 0.5 s, or a push could not be braked"
         check = bounded("least", float(min_rate[index]), why)
-        for parameter in joint_parameters_of(
-            ControllerSettings, joint, torque_rate=torque_rate[index]
-        ):
+        rate = torque_rate[index]
+        for parameter in joint_parameters_of(ControllerSettings, joint, torque_rate=rate):
             yield replace(parameter, check=check)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
 import numpy as np
 
 from featherstone_ros._control import CompiledController
@@ -18,12 +16,6 @@ from featherstone_ros.model.drive_units import (
 
 ENOUGH = 25  # states that say anything: of a few, the commands may change faster than they act
 LOADED = 0.1  # of its effort limit: with less, friction may be what is measured behind a gear
-
-
-def _joined(notes: Sequence[Mapping[str, str]], joints: Iterable[str]) -> dict[str, str]:
-    """Return what several notes say, by joint."""
-    of_joints = {joint: [note[joint] for note in notes if joint in note] for joint in joints}
-    return {joint: "; ".join(words) for joint, words in of_joints.items() if words}
 
 
 class EffortWatch:
@@ -77,12 +69,7 @@ class DriveWatch:
         return self.update(now, counts[0], counts[1], counts[2:], states)
 
     def update(
-        self,
-        now: float,
-        cut: Floats,
-        squared_current: Floats,
-        echo: Floats,
-        states: int,
+        self, now: float, cut: Floats, squared_current: Floats, echo: Floats, states: int
     ) -> dict[str, str]:
         """Return, by joint, what has bound its drive since the last look, or is off, in words."""
         counts, self._cut = cut - self._cut, cut
@@ -92,20 +79,18 @@ class DriveWatch:
         if duration > 0.0:
             end = charge / duration / units.continuous_current**2
             self._rise = end + (self._rise - end) * np.exp(-duration / units.thermal_time)
-        shortfalls = {
-            joint: f"{self._limit(k)} cut {counts[k]:.0f} commands"
-            for k, joint in enumerate(units.names)
-            if counts[k]
-        }
-        warm = {
-            joint: f"the motor is at {100 * rise:.0f} % of the temperature rise that its "
-            f"continuous current of {bearable:.4g} A causes"
-            for joint, rise, bearable in zip(
-                units.names, self._rise, units.continuous_current, strict=True
-            )
-            if rise > 1.0
-        }
-        return _joined((shortfalls, warm, self._efforts.update(echo, states)), units.names)
+        notes: dict[str, list[str]] = {joint: [] for joint in units.names}
+        for k, said in enumerate(notes.values()):
+            if counts[k]:
+                said.append(f"{self._limit(k)} cut {counts[k]:.0f} commands")
+            if self._rise[k] > 1.0:
+                said.append(
+                    f"the motor is at {100 * self._rise[k]:.0f} % of the temperature rise that its "
+                    f"continuous current of {units.continuous_current[k]:.4g} A causes"
+                )
+        for joint, text in self._efforts.update(echo, states).items():
+            notes[joint].append(text)
+        return {joint: "; ".join(said) for joint, said in notes.items() if said}
 
     def _limit(self, joint: int) -> str:
         units, name = self._units, f"drives.{self._units.names[joint]}"

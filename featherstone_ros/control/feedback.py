@@ -57,7 +57,7 @@ class Feedback:
         )
         self.drives_follow = bool(self.follows.all())
         self.has_gains = not self.drives_follow and self._mode.has_gains
-        self._timing = Timing(values["gains.period"], values["gains.delay"])
+        self._timing = Timing.of(values)
         self._armature = self._of_joints("armature.{}")
         self._given = np.stack([self._of_joints("gains.{}.p"), self._of_joints("gains.{}.d")])
         self._given[:, self.follows] = 0.0
@@ -146,14 +146,6 @@ class Feedback:
             return [Unstable(error.index, gains[:, error.index], nothing, mode)] if mode else []
         return unstable(loop, gains, [better.p, better.d], margin)
 
-    @property
-    def friction_error(self) -> Floats:
-        """The error at rest that friction leaves which is 30 % wrong [rad or m]."""
-        coulomb = self._of_joints("friction.{}.coulomb")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            error = error_of_friction(self._loop_of_mode, self.gains[0], coulomb)
-        return np.where(coulomb > 0.0, error, 0.0)
-
     # Damping.
 
     @cached_property
@@ -207,7 +199,8 @@ class Feedback:
         return "; ".join(filter(None, (gains, damping)))
 
     def _gains_text(self, finding: Unstable) -> str:
-        joint, (p, d), better = self._name(finding), finding.given, finding.advised
+        (p, d), better = finding.given, finding.advised
+        joint = self._model.joint_names[finding.joint]
         remedy = "found none that would do"
         if np.isfinite(better).all():
             remedy = f"{better[0]:.3g} and {better[1]:.3g} would do"
@@ -215,12 +208,10 @@ class Feedback:
 
     def _damping_text(self, finding: Unstable) -> str:
         return (
-            f"damping.{self._name(finding)} is {finding.given[1]:.4g}: {finding.mode}; "
+            f"damping.{self._model.joint_names[finding.joint]} is {finding.given[1]:.4g}: "
+            f"{finding.mode}; "
             f"{finding.advised[1]:.3g} would do (0: chosen)"
         )
-
-    def _name(self, finding: Unstable) -> str:
-        return self._model.joint_names[finding.joint]
 
     def remedy(self, error: NoStableGainsError) -> str:
         """Return why no gains can be chosen, and with which armature they could."""
@@ -254,7 +245,10 @@ class Feedback:
             yield f"damping of the gravity hold that {self._timing} and state_timeout allow: {less}"
 
     def _effect_of_friction(self) -> str:
-        error = self.friction_error
+        coulomb = self._of_joints("friction.{}.coulomb")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = error_of_friction(self._loop_of_mode, self.gains[0], coulomb)
+        error = np.where(coulomb > 0.0, error, 0.0)
         worst = int(np.argmax(error))
         if not error[worst] > 0.0:
             return ""

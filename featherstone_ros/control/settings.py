@@ -42,35 +42,21 @@ LONGEST_STOP = 10.0  # [s] that stop_time may be
 
 @dataclass(frozen=True)
 class ControllerSettings:
-    """Settings of the controller; arrays are (n,) in joint order, all finite unless said otherwise.
+    """Settings of the controller; arrays are (n,) in joint order, finite unless said otherwise."""
 
-    What a field is that is ``declared`` stands there.
-
-    Attributes:
-        p: Position gains [N m/rad] or [N/m]; in computed torque [1/s^2].
-        d: Velocity gains [N m s/rad] or [N s/m]; in computed torque [1/s].
-        damping: Damping of gravity compensation and of the gravity hold [N m s/rad] or [N s/m].
-        fault_damping: Damping that brakes the arm in a fault, where it is more; None: the same.
-        drives: Their friction, offset and inertia, which are compensated.
-        effort_limit: Largest total effort [N m] or [N], inf where there is none.
-        command_period: Between two commands, for which the gains are chosen [s]; 0: unknown.
-        impedance: Of modes cartesian_impedance and admittance: ``CartesianSettings`` as
-            ``cartesian_impedance.prepared`` makes them; None: as they are.
-    """
-
-    p: Floats
-    d: Floats
-    damping: Floats
-    drives: Drives
-    effort_limit: Floats
+    p: Floats  # position gains [N m/rad] or [N/m]; in computed torque [1/s^2]
+    d: Floats  # velocity gains [N m s/rad] or [N s/m]; in computed torque [1/s]
+    damping: Floats  # of gravity compensation and of the gravity hold [N m s/rad] or [N s/m]
+    drives: Drives  # their friction, offset and inertia, which are compensated
+    effort_limit: Floats  # largest total effort [N m] or [N], inf where there is none
     torque_rate: Floats = declared(
         REQUIRED,
         "largest change of a command per second [N m/s or N/s]",
         1e-6,
         name="torque_rate.{}",
     )
-    fault_damping: Floats | None = None
-    command_period: float = 0.0
+    fault_damping: Floats | None = None  # that brakes the arm in a fault; None: the same
+    command_period: float = 0.0  # between two commands, for which gains are chosen [s]; 0: unknown
     mode: Mode = declared(Mode.FEEDFORWARD, "control law")
     feedforward_terms: Terms = declared(
         Terms.FULL, "torque that mode feedforward takes from the model: full, gravity alone or none"
@@ -175,7 +161,8 @@ class ControllerSettings:
     allow_nonzero_velocity_at_trajectory_end: bool = declared(
         False, "accept trajectories that end in motion; the arm is then stopped"
     )
-    impedance: Mapping[str, Any] | None = None
+    # of the modes of the end effector, as ``cartesian_impedance.prepared`` gives it
+    impedance: Mapping[str, Any] | None = None  # None: as it is
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -186,13 +173,21 @@ class ControllerSettings:
                 "impedance: mode admittance expects what cartesian_impedance.prepared gives with a "
                 "contact_delay"
             )
-        values = vars(self) | vars(self.drives)
-        for field in (*fields(self), *fields(self.drives)):
-            value = values[field.name]
-            if isinstance(value, np.ndarray):
-                require_array(field.name, value, self.p.shape)
-            elif isinstance(value, float):
-                require_positive(field.name, value, field.metadata.get("minimum", 0.0) == 0.0)
+        for of in (self, self.drives):
+            for field in fields(of):
+                self._check(field.name, getattr(of, field.name), field.metadata.get("minimum"))
+
+    def _check(self, name: str, value: Any, minimum: float | None) -> None:
+        """Raise ValueError unless numbers are as many as joints, finite, and no less than 0."""
+        if isinstance(value, np.ndarray):
+            if value.shape != self.p.shape:
+                raise ValueError(f"{name} has shape {value.shape}, expected {self.p.shape}")
+            if name in SIGNED and not np.isfinite(value).all():
+                raise ValueError(f"{name} is {value}, expected finite numbers")
+            if name not in SIGNED and not (value >= 0.0).all():
+                raise ValueError(f"{name} is {value}, expected nothing below 0")
+        elif (isinstance(value, float) and not 0.0 <= value < np.inf) or (value == 0.0 and minimum):
+            raise ValueError(f"{name} is {value}, expected {'>' if minimum else '>='} 0")
 
     @property
     def n(self) -> int:
@@ -212,19 +207,3 @@ class ControllerSettings:
 
 WATCHDOG_PERIOD = 0.01  # [s] between two checks of the joint state's age
 SIGNED = ("offset",)
-
-
-def require_array(name: str, value: Floats, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless ``value`` has a shape and no element below zero or NaN."""
-    if value.shape != shape:
-        raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
-    if name in SIGNED and not np.isfinite(value).all():
-        raise ValueError(f"{name} is {value}, expected finite numbers")
-    if name not in SIGNED and not (value >= 0.0).all():
-        raise ValueError(f"{name} is {value}, expected nothing below 0")
-
-
-def require_positive(name: str, value: float, may_be_zero: bool) -> None:
-    """Raise ValueError unless ``value`` is finite and positive, or zero where that makes sense."""
-    if not (np.isfinite(value) and value > 0.0) and not (may_be_zero and value == 0.0):
-        raise ValueError(f"{name} is {value}, expected {'>=' if may_be_zero else '>'} 0")

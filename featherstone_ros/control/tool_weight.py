@@ -39,44 +39,30 @@ class Tool:
     misfit: tuple[float, float]  # standard deviation of the zeros, of force and moment [N, N m]
 
 
-class ToolWeight:
-    """Collects zeros of a sensor, one for each posture."""
+def find_tool(zeros: Floats, gravity: Floats) -> Tool | None:
+    """Return the tool that explains zeros (K, 6), of these gravities (K, 3) in the sensor's axes.
 
-    def __init__(self) -> None:
-        """Begin without any."""
-        self._zeros: list[Floats] = []
-        self._gravity: list[Floats] = []
-
-    def __len__(self) -> int:
-        """Return the number of zeros."""
-        return len(self._zeros)
-
-    def add(self, zero: Floats, gravity: Floats) -> None:
-        """Take a zero (6,) [N, N m], and the gravity (3,) [m/s^2], both in the sensor's axes."""
-        self._zeros.append(np.array(zero))
-        self._gravity.append(np.array(gravity))
-
-    def find(self) -> Tool | None:
-        """Return the tool that explains the zeros; None if their postures do not tell."""
-        if len(self) < 3:
-            return None
-        zeros, gravity = np.array(self._zeros), np.array(self._gravity)
-        middle, centre = zeros.mean(axis=0), gravity.mean(axis=0)
-        turned, force, moment = gravity - centre, *np.split(zeros - middle, 2, axis=1)
-        sizes = np.linalg.svd(turned, compute_uv=False)
-        if not sizes[1] > SPREAD * np.linalg.norm(gravity[0]):
-            return None
-        mass = float((turned * force).sum() / (turned**2).sum())
-        crossed = np.concatenate([-_cross(g) for g in turned])  # moment = m c x g
-        arm = np.linalg.lstsq(crossed, moment.ravel(), rcond=None)[0]
-        left = force - mass * turned, moment - (crossed @ arm).reshape(-1, 3)
-        freedom = 3 * len(self) - 4, 3 * len(self) - 6
-        misfit = [float(np.sqrt((x**2).sum() / n)) for x, n in zip(left, freedom, strict=True)]
-        weight = np.concatenate([mass * centre, np.cross(arm, centre)])
-        size = float(np.sqrt((turned**2).sum()))
-        deviations = misfit[0] / size, misfit[1] / size
-        offset = middle - weight
-        return Tool(mass, deviations[0], arm, deviations[1], offset, (misfit[0], misfit[1]))
+    None if their postures do not tell.
+    """
+    count = len(zeros)
+    if count < 3:
+        return None
+    middle, centre = zeros.mean(axis=0), gravity.mean(axis=0)
+    turned, force, moment = gravity - centre, *np.split(zeros - middle, 2, axis=1)
+    sizes = np.linalg.svd(turned, compute_uv=False)
+    if not sizes[1] > SPREAD * np.linalg.norm(gravity[0]):
+        return None
+    mass = float((turned * force).sum() / (turned**2).sum())
+    crossed = np.concatenate([-_cross(g) for g in turned])  # moment = m c x g
+    arm = np.linalg.lstsq(crossed, moment.ravel(), rcond=None)[0]
+    left = force - mass * turned, moment - (crossed @ arm).reshape(-1, 3)
+    freedom = 3 * count - 4, 3 * count - 6
+    misfit = [float(np.sqrt((x**2).sum() / n)) for x, n in zip(left, freedom, strict=True)]
+    weight = np.concatenate([mass * centre, np.cross(arm, centre)])
+    size = float(np.sqrt((turned**2).sum()))
+    deviations = misfit[0] / size, misfit[1] / size
+    offset = middle - weight
+    return Tool(mass, deviations[0], arm, deviations[1], offset, (misfit[0], misfit[1]))
 
 
 class SensorZeros:
@@ -84,7 +70,8 @@ class SensorZeros:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._weight, self._payload = ToolWeight(), ""
+        self._zeros: list[tuple[Floats, Floats]] = []  # with the gravity, both in its axes
+        self._payload = ""
 
     def note(self, zero: Floats, rotation: Floats, arm: ControlledArm) -> str:
         """Take a zero (6,) in the end effector's frame; return what all tell of the tool."""
@@ -92,15 +79,14 @@ class SensorZeros:
         known = sensed_weight(arm.values, arm.unloaded)
         payload = repr((known, arm.tip, arm.offset.tolist()))
         if payload != self._payload:
-            self._weight, self._payload = ToolWeight(), payload
-        self._weight.add(zero, gravity)
-        tool = self._weight.find()
+            self._zeros, self._payload = [], payload
+        self._zeros.append((np.array(zero), gravity))
+        tool = find_tool(*map(np.array, zip(*self._zeros, strict=True)))
         if tool is None:
             return ""
-        source = f"the zeros of {len(self._weight)} postures"
+        source = f"the zeros of {len(self._zeros)} postures"
         if tool.misfit[0] > AGREE[0] or tool.misfit[1] > AGREE[1]:
-            self._weight = ToolWeight()
-            self._weight.add(zero, gravity)
+            self._zeros = self._zeros[-1:]
             return (
                 f"{source} scatter by {tool.misfit[0]:.2g} N and {tool.misfit[1]:.2g} N m about "
                 "those of any one tool: something touched it, or it was changed; begun anew"

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +69,7 @@ class TrajectoryOverError(TrajectoryError):
     """It ends in the past."""
 
 
-@dataclass(frozen=True)
-class MotionState:
+class MotionState(NamedTuple):
     """The state of a motion at one time; arrays are (n,) in joint order, or (K, n) for several."""
 
     position: Floats  # [rad] or [m]
@@ -84,24 +83,17 @@ class MotionState:
 
     def rows(self) -> Floats:
         """Return the fields as (..., 4, n)."""
-        return np.stack([self.position, self.velocity, self.acceleration, self.effort], axis=-2)
+        return np.stack(self, axis=-2)
 
 
 class Motion:
-    """A motion in joint space: polynomials of time, see cython_core/control/motion.pxd.
-
-    Times count from the trajectory's start.
-
-    Attributes:
-        corners: Times (K,) at which the trajectory's pieces begin [s]; they are smooth within.
-        end: From then on it stands still [s].
-    """
+    """A motion in joint space: polynomials of the time since the trajectory's start, motion.pxd."""
 
     def __init__(self, compiled: CompiledMotion) -> None:
         """Take the compiled motion."""
         self._compiled = compiled
-        self.corners: Floats = compiled.path.times
-        self.end: float = compiled.end
+        self.corners: Floats = compiled.path.times  # (K,) at which pieces begin, smooth within [s]
+        self.end: float = compiled.end  # from then on it stands still [s]
 
     @property
     def blended_until(self) -> float:
@@ -144,17 +136,9 @@ class Motion:
 
 @dataclass(frozen=True)
 class Point:
-    """One point as received, fields in the order of the trajectory's own names.
+    """One point as received: values per joint in the order of the trajectory's names, or none."""
 
-    Attributes:
-        time: Time from the trajectory's start [s].
-        positions: One value per joint.
-        velocities: One value per joint, or empty.
-        accelerations: One value per joint, or empty.
-        effort: One value per joint, or empty.
-    """
-
-    time: float
+    time: float  # from the trajectory's start [s]
     positions: Sequence[float]
     velocities: Sequence[float] = ()
     accelerations: Sequence[float] = ()
@@ -267,7 +251,7 @@ class Trajectory:
                 close = OWN_TORQUE * (largest + OWN_TORQUE * largest.max())
                 if (np.abs(states.effort - torque) <= close).all():
                     found = copy(self)
-                    found._take(replace(states, effort=np.zeros_like(states.effort)))
+                    found._take(states._replace(effort=np.zeros_like(states.effort)))
                     found._has_effort = np.zeros_like(self._has_effort)
                     return found
         return self
@@ -300,7 +284,7 @@ class Trajectory:
         """
         turns = self._space.turns(self.compiled().sample(elapsed)[0] - q)
         if turns.any():
-            self._take(replace(self._states, position=self._states.position - turns))
+            self._take(self._states._replace(position=self._states.position - turns))
             self._turns = self._turns + turns
 
     def shorter_ways(self) -> str:
@@ -334,7 +318,7 @@ class Trajectory:
         follows &= (end >= space.lower) & (end <= space.upper)
         velocity = np.where(follows, velocity, 0.0)[None]
         self._period = since
-        self._take(replace(self._states, velocity=velocity))
+        self._take(self._states._replace(velocity=velocity))
 
     def check_accelerations(self) -> None:
         """Check that no piece accelerates a joint as no arm does."""
@@ -440,7 +424,7 @@ def is_same_clock(start: float, stamp: float, now: float) -> bool:
 def set_point(point: Point, space: JointSpace, near: Floats) -> MotionState:
     """Return a streamed set-point, checked as far as it does not depend on the arm's state."""
     state = Trajectory(space.names, [replace(point, time=0.0)], space, True).state(0)
-    state = replace(state, position=state.position - space.turns(state.position - near))
+    state = state._replace(position=state.position - space.turns(state.position - near))
     check_speed(state.velocity, space.velocity, "velocity", space)
     check_speed(state.acceleration, SPEED_UP * space.velocity, "acceleration", space)
     return state

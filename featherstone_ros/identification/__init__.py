@@ -13,28 +13,16 @@ and has the thresholds.
 """
 
 from featherstone_ros.errors import IdentificationError
-from featherstone_ros.identification.base_parameters import (
-    BaseParameters,
-    Estimate,
-    base_parameters,
-    estimate,
-)
+from featherstone_ros.identification.base_parameters import base_parameters, estimate
 from featherstone_ros.identification.bodies import Bodies
 from featherstone_ros.identification.effort_gains import EffortGains, gains_by_links, gains_by_load
-from featherstone_ros.identification.fit import Fit, choose_width, noise, solve
 from featherstone_ros.identification.identification import Identification, Options, identify
 from featherstone_ros.identification.online import OnlinePayload
 from featherstone_ros.identification.payload import Payload, UnseparatedError, find_payload
-from featherstone_ros.identification.recording_checks import require_enough
-from featherstone_ros.identification.regression import Equations
 
 __all__ = [
-    "BaseParameters",
     "Bodies",
     "EffortGains",
-    "Equations",
-    "Estimate",
-    "Fit",
     "Identification",
     "IdentificationError",
     "OnlinePayload",
@@ -42,13 +30,9 @@ __all__ = [
     "Payload",
     "UnseparatedError",
     "base_parameters",
-    "choose_width",
     "estimate",
     "find_payload",
     "gains_by_links",
     "gains_by_load",
     "identify",
-    "noise",
-    "require_enough",
-    "solve",
 ]

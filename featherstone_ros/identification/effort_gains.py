@@ -1,27 +1,20 @@
 """Finds what torque a unit of a drive's effort is: a torque constant, or a stiffness.
 
 Effort may be a current, a per cent, or the deflection of a drive's position loop (its command minus
-the position). Torque per effort is sought, its sign included, where the torque is known:
-
-- by a load of known mass, from a motion driven twice, without and with it: of the difference of the
-  efforts, errors of the arm's model cancel out (M. Gautier, S. Briot, "Global identification of
-  joint drive gains and dynamic parameters of robots", J. Dyn. Sys. 2014, whose total least squares
-  is replaced by errors of the effort alone, by far the largest);
-- else by the links, which are as wrong as in ``inference``: one factor of all masses is one of all
-  gains, so that a gain is known no better than the links are, which is told by how well those of
-  one description agree with each other.
-
-The effort, not the torque, is explained:
+the position). Torque per effort is sought, its sign included, where the torque is known: by a load
+of known mass, from a motion driven twice, without and with it, so that errors of the arm's model
+cancel out (M. Gautier, S. Briot, "Global identification of joint drive gains and dynamic parameters
+of robots", J. Dyn. Sys. 2014, whose total least squares is replaced by errors of the effort alone,
+by far the largest); else by the links, no better than these are known. The effort, not the torque,
+is explained, so that its noise makes no gain smaller:
 
     effort_j = response_j (Y_j(q) pi)  +  constant + viscous qd + Coulomb sign + load |effort| sign
 
-so that noise of the effort makes no gain smaller. Of the load's ten parameters pi only the mass is
-known. Deviations are those of a jackknife over blocks of the recording, so that errors of the model
-count, which are correlated in time. They grow with that of the mass, and with the difference that
-it makes to leave out the friction that goes with the load: how a gear bears it is not known so well
-that the gain could be better known. By the links, gains are found so first, then as in
-``inference`` with every pair of prior widths of ``fit``, of which each counts as much as it is
-probable.
+Of the load's ten parameters pi only the mass is known. Deviations are those of a jackknife over
+blocks of the recording, so that errors of the model count, which are correlated in time. They grow
+with that of the mass, and with the difference that it makes to leave out the friction that goes
+with the load. By the links, gains are found so first, then as in ``inference`` with every pair of
+prior widths of ``fit``, of which each counts as much as it is probable.
 """
 
 from __future__ import annotations
@@ -106,14 +99,8 @@ def gains_by_load(
 ) -> EffortGains:
     """Find gains from the same motion without and with a load.
 
-    Args:
-        model: The arm.
-        loaded: Recording with the load; efforts in the drives' unit.
-        bare: Without it.
-        link: What carries it.
-        mass: [kg].
-        mass_deviation: [kg].
-        cut_off: Of the filter [Hz].
+    Efforts are in the drives' unit, ``mass`` of the load on ``link`` and its deviation in kg,
+    ``cut_off`` of the filter in Hz.
 
     Raises:
         UnknownNameError: There is no such link.
@@ -147,10 +134,7 @@ def gains_by_load(
 def gains_by_links(model: Model, recording: Recording, cut_off: float = 2.0) -> EffortGains:
     """Find gains from one motion, by the links as they are described.
 
-    Args:
-        model: The arm, with what it carries.
-        recording: Its efforts are in the drives' unit.
-        cut_off: Of the filter [Hz].
+    ``model``: the arm, with what it carries; efforts are in the drives' unit; ``cut_off`` in Hz.
 
     Raises:
         IdentificationError: The recording is too short for the filter, or no effort changes.

@@ -9,7 +9,7 @@ single joints looks like them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,6 +52,9 @@ UNSEEN = 0.5  # of an effort's squares beside its drive: links that leave more a
 LIKELIER = 0.25  # of the squares that an effort's own joint leaves, that another's leaves
 DOUBTFUL = 0.1  # share of a joint's squared torque left, from which mirrored positions are tried
 CORRELATED = 0.9  # correlation of velocity and the rate of position, to compare them
+LEFT = 0.25  # greatest share of the squares that the other joint's friction leaves of a coupling
+KINDS = 6  # of columns for each joint
+DEPENDENT = 1e-6  # relative singular value of unknowns that the torque does not determine
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +72,18 @@ class Faults:
 
 def find_faults(fitting: Fitting) -> Faults:
     """Find what is wrong with a recording."""
-    nothing = np.zeros(fitting.dynamics.model.n)
-    inconsistent = inconsistent_velocities(fitting.dynamics.model.joint_names, fitting.motion())
-    if inconsistent:
+    names, nothing = fitting.dynamics.model.joint_names, np.zeros(fitting.dynamics.model.n)
+    if inconsistent := inconsistent_velocities(names, fitting.motion()):
         return Faults(tuple(inconsistent), nothing)
-    coupled = couplings(fitting)
-    if coupled:
-        return Faults(tuple(in_words(fitting.dynamics.model.joint_names, coupled)), nothing)
+    if coupled := couplings(fitting):
+        texts = (
+            f"{names[each.joint]}: its effort goes with the velocity of {names[each.other]}, too: "
+            f"the other's friction leaves {100 * each.left:.2g} % of the squares that the best "
+            "links and its own drive leave. Their drives are coupled, which the law of friction "
+            "does not know: leave its effort out (--joints lists the others)."
+            for each in coupled
+        )
+        return Faults(tuple(texts), nothing)
     inference = Inference(fitting)
     found, rivals = likeliest(inference)
     notes = _always(found, inference.model.gravity), *_untold(inference, found)
@@ -146,14 +154,16 @@ def likeliest(inference: Inference) -> tuple[Posterior, list[Posterior]]:
         ]
         tried += [inference.posterior(hypothesis) for each in tried for hypothesis in _of_few(each)]
         if merit(max(tried, key=merit)) > merit(found) or _is_doubtful(found, inference):
-            tried += [inference.posterior(r) for r in _mirrored(found.hypothesis, inference)]
+            mirrored = found.hypothesis.mirrored
+            tried += [
+                inference.posterior(replace(found.hypothesis, mirrored=(*mirrored, joint)))
+                for joint in range(inference.model.n)
+                if joint not in mirrored
+            ]
             off = [t for t in tried if t.hypothesis.offsets != found.hypothesis.offsets]
             tried += [inference.about(max(off, key=merit).hypothesis)] if off else []
-            tried += (
-                []
-                if found.hypothesis.gravity
-                else [inference.about(inference.turned(found.hypothesis))]
-            )
+            if not found.hypothesis.gravity:
+                tried.append(inference.about(inference.turned(found.hypothesis)))
         tried = [t for t in tried if _is_telling(t, found)]
         tried.sort(key=merit, reverse=True)
         finalists = [found.hypothesis, *(each.hypothesis for each in tried[:FINALISTS])]
@@ -245,12 +255,6 @@ def _of_few(posterior: Posterior) -> Iterator[Hypothesis]:
         yield replace(posterior.hypothesis, gains=own)
 
 
-def _mirrored(hypothesis: Hypothesis, inference: Inference) -> Iterator[Hypothesis]:
-    for joint in range(inference.model.n):
-        if joint not in hypothesis.mirrored:
-            yield replace(hypothesis, mirrored=(*hypothesis.mirrored, joint))
-
-
 def _in_words(inference: Inference, found: Posterior) -> Faults:
     hypothesis, model = found.hypothesis, inference.model
     names = [model.joint_names[k] for k in inference.judged]
@@ -260,7 +264,22 @@ def _in_words(inference: Inference, found: Posterior) -> Faults:
         "URDF's axis."
         for k in hypothesis.mirrored
     ]
-    texts += _swapped(names, hypothesis.order) + _weightless(names, hypothesis.weightless)
+    texts += [
+        f"{names[m]} and {names[k]}: their efforts seem to be swapped."
+        for k, m in enumerate(hypothesis.order)
+        if m < k
+    ]
+    if len(hypothesis.weightless) == len(names):
+        texts.append(
+            "The torque is explained better without gravity: the driver reports effort without it "
+            "(drives.<joint>.effort: torque_without_gravity); --gravity 0 0 0 reads it so, or is "
+            "--gravity another one?"
+        )
+    else:
+        texts += [
+            f"{names[k]}: its effort is explained better without gravity."
+            for k in hypothesis.weightless
+        ]
     texts += [
         f"{names[k]}: its effort has the opposite sign of torque." for k in hypothesis.negative
     ]
@@ -332,16 +351,15 @@ def _untold(inference: Inference, found: Posterior) -> list[str]:
         names[joint]
         for k, joint in enumerate(inference.judged)
         if k not in scaled
-        for one in [inference.posterior(with_gain(hypothesis, k))]
-        if abs(np.log(abs(one.gains[k]))) + CERTAIN * width[0] * one.deviation[k]
-        > np.log(ANOTHER_UNIT[1])
+        for size, deviation in [_gain(inference, hypothesis, k)]
+        if abs(size) + CERTAIN * width[0] * deviation > np.log(ANOTHER_UNIT[1])
     ]
     zeros = [
         name
         for k, name in enumerate(names)
         if k not in hypothesis.offsets
-        for one in [inference.posterior(with_offset(hypothesis, k))]
-        if abs(one.offsets[k]) + CERTAIN * width[1] * one.offset_deviation[k] > CERTAIN * TOLD
+        for offset, deviation in [_offset(inference, hypothesis, k)]
+        if abs(offset) + CERTAIN * width[1] * deviation > CERTAIN * TOLD
     ]
     texts = [f"in which unit the efforts of {', '.join(sizes)} are"] * bool(sizes)
     texts += [f"whether the encoders of {', '.join(zeros)} are off"] * bool(zeros)
@@ -362,22 +380,16 @@ def with_gain(hypothesis: Hypothesis, k: int) -> Hypothesis:
     return replace(hypothesis, gains=(*hypothesis.gains, (k,)))
 
 
-def _swapped(names: Sequence[str], order: Sequence[int]) -> list[str]:
-    return [
-        f"{names[m]} and {names[k]}: their efforts seem to be swapped."
-        for k, m in enumerate(order)
-        if m < k
-    ]
+def _offset(inference: Inference, hypothesis: Hypothesis, joint: int) -> tuple[float, float]:
+    """Return what one more encoder would be off by, and the deviation."""
+    found = inference.posterior(with_offset(hypothesis, joint))
+    return found.offsets[joint], found.offset_deviation[joint]
 
 
-def _weightless(names: Sequence[str], those: Sequence[int]) -> list[str]:
-    if len(those) == len(names):
-        return [
-            "The torque is explained better without gravity: the driver reports effort without it "
-            "(drives.<joint>.effort: torque_without_gravity); --gravity 0 0 0 reads it so, or is "
-            "--gravity another one?"
-        ]
-    return [f"{names[k]}: its effort is explained better without gravity." for k in those]
+def _gain(inference: Inference, hypothesis: Hypothesis, k: int) -> tuple[float, float]:
+    """Return the logarithm of the gain that one more effort would have, and the deviation."""
+    found = inference.posterior(with_gain(hypothesis, k))
+    return np.log(abs(found.gains[k])), found.deviation[k]
 
 
 def _gains(names: Sequence[str], found: Posterior, width: float) -> list[str]:
@@ -407,27 +419,20 @@ def _gains(names: Sequence[str], found: Posterior, width: float) -> list[str]:
 
 def _scatter(inference: Inference, found: Posterior) -> tuple[float, float]:
     """Return how many deviations gains and offsets of joints that are right seem to be off."""
+
+    def typical(estimates: Iterable[tuple[float, float]]) -> float:
+        """Return the median ratio to their deviation, at least 1, of those that are told at all."""
+        sizes = [abs(value) / deviation for value, deviation in estimates if deviation < TOLD]
+        return max(1.0, float(np.median(sizes))) if sizes else 1.0
+
     hypothesis = found.hypothesis
     gains = {k for group in hypothesis.gains for k in group}
     others = [k for k in range(len(inference.judged)) if k not in gains] if gains else []
-    of_gains = [
-        (np.log(abs(each.gains[k])), each.deviation[k])
-        for k in others
-        for each in [inference.posterior(with_gain(hypothesis, k))]
-    ]
     joints = [k for k in range(inference.model.n) if k not in hypothesis.offsets]
-    of_offsets = [
-        (each.offsets[k], each.offset_deviation[k])
-        for k in (joints if hypothesis.offsets else [])
-        for each in [inference.posterior(with_offset(hypothesis, k))]
-    ]
-    return _typical(of_gains), _typical(of_offsets)
-
-
-def _typical(estimates: Sequence[tuple[float, float]]) -> float:
-    """Return the median ratio, at least 1, of those that are told at all to their deviation."""
-    sizes = [abs(value) / deviation for value, deviation in estimates if deviation < TOLD]
-    return max(1.0, float(np.median(sizes))) if sizes else 1.0
+    return (
+        typical(_gain(inference, hypothesis, k) for k in others),
+        typical(_offset(inference, hypothesis, k) for k in (joints if hypothesis.offsets else [])),
+    )
 
 
 def _load(inference: Inference, found: Posterior) -> str:
@@ -444,9 +449,6 @@ def _load(inference: Inference, found: Posterior) -> str:
     )
 
 
-LEFT = 0.25  # greatest share of the squares that the other joint's friction leaves of a coupling
-KINDS = 6  # of columns for each joint
-DEPENDENT = 1e-6  # relative singular value of unknowns that the torque does not determine
 
 
 @dataclass(frozen=True)
@@ -461,7 +463,11 @@ class Coupling:
 def couplings(fitting: Fitting) -> list[Coupling]:
     """Return what couples each joint that is coupled, the likeliest of the other joints.
 
-    A motor that both joints turn loads both: of a coupling each joint's effort tells.
+    In many a wrist one motor turns with the sum of two joints' angles: its friction and its rotor
+    load both. What is left of a joint's effort beside the best links and its own drive is explained
+    once more with friction of each other joint, and with Coulomb friction of the sum and of the
+    difference of both. No error of the links can be mistaken for that: they are fitted freely, for
+    this joint alone, and dissipate nothing. Of a coupling each joint's effort tells.
     """
     joints = fitting.dynamics.model.n
 
@@ -477,17 +483,6 @@ def couplings(fitting: Fitting) -> list[Coupling]:
     of_joints = [_of_joint(samples[:, row], k, joints) for row, k in enumerate(fitting.judged)]
     pairs = {(each.joint, each.other): each for each in of_joints if each}
     return [each for (joint, other), each in pairs.items() if (other, joint) in pairs]
-
-
-def in_words(joints: tuple[str, ...], found: list[Coupling]) -> list[str]:
-    """Say which joints (n names) are coupled, by what evidence, and what to do."""
-    return [
-        f"{joints[each.joint]}: its effort goes with the velocity of {joints[each.other]}, too: "
-        f"the other's friction leaves {100 * each.left:.2g} % of the squares that the best links "
-        "and its own drive leave. Their drives are coupled, which the law of friction does not "
-        "know: leave its effort out (--joints lists the others)."
-        for each in found
-    ]
 
 
 def _of_joint(samples: Floats, joint: int, joints: int) -> Coupling | None:
@@ -511,14 +506,10 @@ def _of_joint(samples: Floats, joint: int, joints: int) -> Coupling | None:
     share = both[other] / (_squares(left) + least)
     # Efforts that are swapped go with the other's friction alone.
     alone = _squares(_left(np.hstack([rest, frictions[:, other]]), effort))
-    if share < LEFT and both[other] < LEFT * alone and _evidence(independent, share) > OF_KIND:
+    evidence = -0.5 * independent * float(np.log(max(share, 1e-300)))  # for unknown noise
+    if share < LEFT and both[other] < LEFT * alone and evidence > OF_KIND:
         return Coupling(joint, other, share)
     return None
-
-
-def _evidence(independent: float, share: float) -> float:
-    """Return by how much the logarithm of the torque's probability grows, for unknown noise."""
-    return -0.5 * independent * float(np.log(max(share, 1e-300)))
 
 
 def _left(A: Floats, y: Floats) -> Floats:

@@ -29,7 +29,7 @@ class OnlinePayload:
     """Identifies the load on one link of a known arm, state by state."""
 
     def __init__(self, arm: Arm, link: str, cut_off: float = 2.0) -> None:
-        """Start without states."""
+        """Start without states, for an arm without the load; ``cut_off`` of the filter [Hz]."""
         if link not in arm.model.link_names:
             raise UnknownNameError("link", link, arm.model.link_names)
         self.arm, self.link, self._cut_off = arm, link, cut_off
@@ -44,15 +44,9 @@ class OnlinePayload:
         self._next_pose_time = -np.inf
 
     def add(self, time: float, q: ArrayLike, qd: ArrayLike, effort: ArrayLike) -> bool:
-        """Add a state; return whether there are enough.
+        """Add a state of a time [s], q, qd and effort (n,); return whether there are enough.
 
         States that are not later than the one before, or not finite, are ignored.
-
-        Args:
-            time: Of the state [s].
-            q: (n,) [rad or m].
-            qd: (n,) [rad/s or m/s].
-            effort: (n,) [N m or N].
         """
         state = np.array([q, qd, effort], dtype=float)
         if not np.isfinite(state).all() or (self._states and time <= self._states[-1][0]):

@@ -305,7 +305,7 @@ def joined(groups: Sequence[JointStates], described: Sequence[str]) -> JointStat
     whole = groups[0]
     for group in groups[1:]:
         lacking = [n for n in group.joint_names if n in described and n not in whole.joint_names]
-        part = _at_times_of(whole, group, lacking)
+        part = _at_times_of(whole, group, lacking) if lacking else {"effort": np.zeros(0)}
         if not np.nan_to_num(part["effort"]).any():
             continue  # e.g. a gripper that does not measure effort
         topics = dict.fromkeys([*whole.topic.split(" + "), group.topic])
@@ -324,20 +324,11 @@ def _at_times_of(whole: JointStates, part: JointStates, names: Sequence[str]) ->
     at, times = ((clock - clocks[0][0]) * 1e-9 for clock in clocks)
     times, first = np.unique(times, return_index=True)
     longest = pause(np.diff(times)) if len(times) > 1 else 0.0
-    after = np.searchsorted(times, at)
-    between = (after > 0) & (after < len(times))
-    before = np.where(between, after - 1, 0)
-    known = between & (times[np.where(between, after, 0)] - times[before] <= longest)
+    after = np.clip(np.searchsorted(times, at), 1, max(len(times) - 1, 1)) % len(times)
+    known = (at >= times[0]) & (at <= times[-1]) & (times[after] - times[after - 1] <= longest)
     known |= np.isin(at, times)
-
-    def interpolated(field: str) -> Floats:
-        values = getattr(part, field)[first][:, columns]
-        found = np.full((len(at), len(columns)), np.nan)
-        for k, column in enumerate(values.T):
-            found[known, k] = np.interp(at[known], times, column)
-        return found
-
-    return {field: interpolated(field) for field in FIELDS}
+    fields = {f: interpolated(at, times, getattr(part, f)[first][:, columns]) for f in FIELDS}
+    return {f: np.where(known[:, None], values, np.nan) for f, values in fields.items()}
 
 
 def _recorded(groups: Sequence[JointStates]) -> str:

@@ -67,7 +67,9 @@ def require_motion_enough(
     model: Model, recordings: Sequence[Recording], motions: Sequence[SmoothMotion]
 ) -> None:
     """Raise IdentificationError if the arm rests, or positions or efforts are implausible."""
-    _refuse_degrees(model, recordings)
+    for recording in recordings:
+        if text := _in_degrees(model, recording.position):
+            raise IdentificationError(text)
     if not _moving(motions).any():
         raise IdentificationError(
             f"the arm is at rest: no joint is faster than {MOVING_SPEED:g} rad/s or m/s over more "
@@ -182,12 +184,6 @@ def _speed(recording: Recording) -> Floats:
     return np.abs(np.gradient(recording.position, recording.time, axis=0))
 
 
-def _refuse_degrees(model: Model, recordings: Sequence[Recording]) -> None:
-    for recording in recordings:
-        if text := _in_degrees(model, recording.position):
-            raise IdentificationError(text)
-
-
 def motion_suspicions(model: Model, position: Floats, velocity: Floats | None) -> list[str]:
     """Say which unit positions and velocities seem to have, if not rad and m."""
     if text := _in_degrees(model, position):
@@ -225,14 +221,14 @@ def usage(recording: Recording, cut_off: float) -> str:
     needed = LEAST_PERIODS / cut_off
     used = [s for s in cleaned.stretches if s.duration >= needed]
     short = [s for s in cleaned.stretches if s.duration < needed]
-    total = max(recording.duration, 1e-9)
+    total, seconds = max(recording.duration, 1e-9), sum(s.duration for s in used)
     kept = sum(len(s.time) for s in used)
     recorded = max(recording.recorded, len(recording.time))
     what = (
-        f"{_seconds(used):.3g} of {total:.3g} s used, {kept} of {recorded} joint states of "
+        f"{seconds:.3g} of {total:.3g} s used, {kept} of {recorded} joint states of "
         f"{recording.topic}"
     )
-    only = "only " if _seconds(used) < FEW * total else ""
+    only = "only " if seconds < FEW * total else ""
     line = [
         only + what,
         *_lacking(recording),
@@ -242,8 +238,8 @@ def usage(recording: Recording, cut_off: float) -> str:
     if short:
         line.append(
             f"{len(short)} stretch{'es' * (len(short) > 1)} between pauses, together "
-            f"{_seconds(short):.3g} s, dropped: shorter than the {needed:.3g} s that a filter of "
-            f"{cut_off:g} Hz needs"
+            f"{sum(s.duration for s in short):.3g} s, dropped: shorter than the {needed:.3g} s "
+            f"that a filter of {cut_off:g} Hz needs"
         )
     if kept == recorded:
         line.append("nothing dropped")
@@ -282,7 +278,3 @@ def telling(lines: Sequence[str]) -> Iterator[None]:
     except IdentificationError as error:
         end = "" if not lines or str(error).endswith(("?", ".")) else "."
         raise IdentificationError(f"{error}{end} {'. '.join(lines)}".rstrip()) from None
-
-
-def _seconds(stretches: Sequence[Recording]) -> float:
-    return sum(stretch.duration for stretch in stretches)

@@ -74,13 +74,6 @@ class Equations:
         return R[:, :p], R[:, p]
 
 
-def stacked(parts: Sequence[Equations]) -> Equations:
-    """Join the samples of several systems of equations."""
-    return Equations(
-        np.concatenate([part.A for part in parts]), np.concatenate([part.tau for part in parts])
-    )
-
-
 def fitted_cut_off(cut_off: float, period: float) -> float:
     """Return the filter's frequency for the fit [Hz]: at high sampling rates, above the scores'."""
     return float(np.clip(1 / (RATE * period), cut_off, FASTEST * cut_off))
@@ -106,7 +99,9 @@ def filtered(
     torque: Callable[[SmoothMotion], Floats] = lambda motion: motion.effort,
 ) -> Equations:
     """Return the equations of motions."""
-    return stacked([_of_one(*motion, columns, torque, cut_off) for motion in motions])
+    parts = [_of_one(*motion, columns, torque, cut_off) for motion in motions]
+    A, tau = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return Equations(A, tau)
 
 
 def _of_one(
@@ -115,7 +110,7 @@ def _of_one(
     columns: Callable[[SmoothMotion], Floats],
     torque: Callable[[SmoothMotion], Floats],
     cut_off: float,
-) -> Equations:
+) -> tuple[Floats, Floats]:
     low_pass = ZeroPhase(cut_off, period)
     A = columns(motion)
     N, moved = len(A), A.any(axis=0)
@@ -123,7 +118,7 @@ def _of_one(
     edge = round(SETTLING / cut_off / period)
     kept = slice(edge, N - edge, max(1, int(1 / (SPARSE * cut_off * period))))
     trust = weight(low_pass(np.abs(smooth_sign(motion.velocity))))
-    return Equations((A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept])
+    return (A * trust[:, :, None])[kept], (low_pass(torque(motion)) * trust)[kept]
 
 
 def link_columns(motion: SmoothMotion, dynamics: Dynamics, bodies: Bodies) -> Floats:

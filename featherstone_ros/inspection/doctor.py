@@ -10,21 +10,19 @@ import numpy as np
 
 from featherstone_ros.errors import ModelError
 from featherstone_ros.inspection.geometry import Shape, shapes
-from featherstone_ros.inspection.sizes import (
+from featherstone_ros.inspection.plausibility import (
     Size,
+    degenerate_joints,
     gyration,
+    implausible,
     missing_inertias,
     odd_sizes,
     sizes,
     unknown_sizes,
-)
-from featherstone_ros.inspection.whole_robot import (
-    degenerate_joints,
-    implausible,
     weak_joints,
 )
 from featherstone_ros.model import Model, urdf
-from featherstone_ros.model.finding import Finding, Rule, Severity, worst
+from featherstone_ros.model.finding import Finding, Rule, Severity
 from featherstone_ros.model.robot_description import (
     Joint,
     Link,
@@ -59,7 +57,7 @@ class Inspection:
     @property
     def worst(self) -> Severity | None:
         """The greatest severity; None without findings."""
-        return worst(self.findings)
+        return max((finding.severity for finding in self.findings), default=None)
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of that severity."""

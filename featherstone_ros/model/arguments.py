@@ -57,19 +57,12 @@ def rotation_matrix(name: str, value: ArrayLike) -> Floats:
     return R
 
 
-def joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
-    """Return values as (n,) array."""
-    array = np.asarray(values, dtype=float)
-    if array.shape != (model.n,):
-        names = ", ".join(model.joint_names)
-        raise ValueError(f"{what} has {array.size} values, expected {model.n}: {names}")
-    return array
-
-
 def finite_joint_array(values: ArrayLike, model: Model, what: str) -> Floats:
     """Return values, one for all or one per joint, as (n,) array."""
     array = np.array(np.broadcast_to(values, model.n) if np.ndim(values) == 0 else values, float)
-    array = joint_array(array, model, what)
+    if array.shape != (model.n,):
+        names = ", ".join(model.joint_names)
+        raise ValueError(f"{what} has {array.size} values, expected {model.n}: {names}")
     require(np.isfinite(array), array, model.joint_names, what, "a finite number")
     return array
 

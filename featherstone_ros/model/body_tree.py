@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from featherstone_ros._core import CompiledModel
 from featherstone_ros.arrays import Floats, Indices
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.arguments import HUGE
@@ -71,6 +70,7 @@ class BodyTree:
     # (L, 10) of each link: mass, first moment and, about the origin of the link's frame, inertia xx
     # xy xz yy yz zz, in the link's axes
     link_parameters: Floats
+    link_parameters_rest: Floats  # the digits of these that a double cannot hold
     # bodies behind locked joints that compiled code may move; no degree of freedom does (their
     # ``multiplier`` is 0)
     followed: tuple[Followed, ...] = ()
@@ -96,44 +96,33 @@ class BodyTree:
         """Number of degrees of freedom."""
         return len(self.joint_names)
 
-    def compile(self, gravity: Floats, floating: bool = False) -> CompiledModel:
-        """Return the core's copy of the tree."""
-        return CompiledModel(self, gravity, floating)
-
-    @np.errstate(over="ignore", invalid="ignore")  # __post_init__ checks, and names the body
     def with_inertial(self, link: int, added: Inertial) -> "BodyTree":
         """Return a tree in which the link with this index carries ``added`` as well."""
-        shares = _about_body(
-            self.link_rotation[link],
-            self.link_translation[link],
-            added.mass,
-            added.com,
-            added.inertia,
-        )
-        sums: dict[str, Any] = {
-            "mass": self.mass.copy(),
-            "first_moment": self.first_moment + self.first_moment_rest.astype(EXTENDED),
-            "inertia": self.inertia + self.inertia_rest.astype(EXTENDED),
-        }
-        for name, share in shares.items():
-            sums[name][self.link_body[link] + 1] += share
-        parameters = self.link_parameters.copy()
-        parameters[link] += parameters_of(added)
-        return replace(self, link_parameters=parameters, **_with_rest(sums))
+        parameters = self.link_parameters + self.link_parameters_rest.astype(EXTENDED)
+        parameters[link] += _parameters(added)
+        return self.with_link_parameters(parameters)
 
-    @np.errstate(over="ignore", invalid="ignore")  # as above
-    def with_link_parameters(self, parameters: Floats) -> "BodyTree":
+    def with_link_parameters(self, parameters: Any) -> "BodyTree":
         """Return a tree whose links have these parameters (L, 10), see ``link_parameters``."""
         T = transform(self.link_rotation, self.link_translation)
-        J = np.zeros((len(self.body_names), 4, 4))
-        np.add.at(J, self.link_body + 1, in_frame(pseudo_inertia(parameters), T))
-        of_bodies = inertial_parameters(J)
-        sums = {
-            "mass": of_bodies[:, 0],
-            "first_moment": of_bodies[:, 1:4],
-            "inertia": inertia_matrix(of_bodies[:, 4:]),
-        }
-        return replace(self, link_parameters=parameters, **_with_rest(sums))
+        return replace(self, **_inertias(parameters, self.link_body, T, len(self.body_names)))
+
+
+@np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
+def _inertias(parameters: Any, link_body: Indices, T: Floats, n: int) -> dict[str, Any]:
+    """Return the links' inertias (L, 10), and their sums over n bodies, as BodyTree keeps them."""
+    parameters = np.asarray(parameters, EXTENDED)
+    J: Any = np.zeros((n, 4, 4), EXTENDED)
+    np.add.at(J, link_body + 1, in_frame(pseudo_inertia(parameters), T))
+    of_bodies = inertial_parameters(J)
+    exact = {
+        "link_parameters": parameters,
+        "first_moment": of_bodies[:, 1:4],
+        "inertia": inertia_matrix(of_bodies[:, 4:]),
+    }
+    kept = {name: values.astype(float) for name, values in exact.items()}
+    rest = {f"{name}_rest": (exact[name] - kept[name]).astype(float) for name in exact}
+    return {"mass": of_bodies[:, 0].astype(float), **kept, **rest}
 
 
 def grow(
@@ -168,7 +157,7 @@ def grow(
     )
     drives = [degrees[joint.name] for joint in bodies]
     names = [joint.name for joint in bodies]
-    tree = BodyTree(
+    return BodyTree(
         joint_names=selection.joint_names,
         body_names=(robot.base_link, *(joint.child for joint in bodies)),
         link_names=tuple(link.name for link in robot.links),
@@ -185,14 +174,17 @@ def grow(
         link_translation=link_translation,
         link_locked=tuple(locked[link.name] for link in robot.links),
         joint_body=np.array([names.index(name) for name in selection.joint_names], dtype=np.intp),
-        link_parameters=np.array([parameters_of(link.inertial) for link in robot.links]),
         followed=tuple(
             Followed(names.index(name), joint, way.multiplier, way.offset)
             for name, (joint, way) in ways.items()
         ),
-        **_sum_inertias(robot, len(bodies), link_body, link_rotation, link_translation),
+        **_inertias(
+            np.array([_parameters(link.inertial) for link in robot.links]),
+            link_body,
+            transform(link_rotation, link_translation),
+            len(bodies) + 1,
+        ),
     )
-    return tree
 
 
 def _degrees_of_freedom(selection: JointSelection) -> dict[str, tuple[int, float, float]]:
@@ -223,64 +215,19 @@ def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Fl
     return body, rotation, translation
 
 
-@np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
-def _sum_inertias(
-    robot: RobotDescription,
-    n_bodies: int,
-    link_body: Indices,
-    rotation: Floats,
-    translation: Floats,
-) -> dict[str, Floats]:
-    """Sum the links' inertias over the bodies that carry them (slot 0: the base)."""
-    with_inertial = [k for k, link in enumerate(robot.links) if link.inertial is not None]
-    inertials = [link.inertial for link in robot.links if link.inertial is not None]
-    shares = _about_body(
-        rotation[with_inertial],
-        translation[with_inertial],
-        np.array([inertial.mass for inertial in inertials], dtype=float),
-        np.array([inertial.com for inertial in inertials]).reshape(-1, 3),
-        np.array([inertial.inertia for inertial in inertials]).reshape(-1, 3, 3),
-    )
-    sums: dict[str, Any] = {}
-    for name, share in shares.items():
-        sums[name] = np.zeros((n_bodies + 1, *share.shape[1:]), dtype=share.dtype)
-        np.add.at(sums[name], link_body[with_inertial] + 1, share)
-    return _with_rest(sums)
-
-
-def _with_rest(sums: dict[str, Any]) -> dict[str, Any]:
-    """Split extended-precision sums as BodyTree keeps them: doubles and the remainders."""
-    arrays = {name: total.astype(float) for name, total in sums.items()}
-    for name in ("first_moment", "inertia"):
-        arrays[f"{name}_rest"] = (sums[name] - arrays[name]).astype(float)
-    return arrays
-
-
-def _about_body(
-    rotation: Floats, translation: Floats, mass: Floats | float, com: Floats, inertia: Floats
-) -> dict[str, Floats]:
-    """Refer inertial values, given in the link's frame about the centre of mass, to the body."""
-    mass, translation = np.asarray(mass), np.asarray(translation, dtype=EXTENDED)
-    c = translation + np.einsum("...ij,...j->...i", rotation, com)
-    c_outer_c = c[..., :, None] * c[..., None, :]
-    c_dot_c = np.einsum("...i,...i->...", c, c)[..., None, None]
-    parallel_axis = mass[..., None, None] * (c_dot_c * np.eye(3) - c_outer_c)
-    turned = rotation @ inertia @ np.swapaxes(rotation, -1, -2)
-    return {
-        "mass": mass,
-        "first_moment": mass[..., None] * c,
-        "inertia": turned + parallel_axis,
-    }
-
-
-@np.errstate(over="ignore", invalid="ignore")  # BodyTree sees it and names the body
-def parameters_of(inertial: Inertial | None) -> Floats:
-    """Return the ten inertial parameters of a link about its origin, see BodyTree."""
+@np.errstate(over="ignore", invalid="ignore")  # as above
+def _parameters(inertial: Inertial | None) -> Any:
+    """Return the ten inertial parameters of a link about its origin, in extended precision."""
     if inertial is None:
-        return np.zeros(10)
+        return np.zeros(10, EXTENDED)
     mass, c = inertial.mass, inertial.com.astype(EXTENDED)
     about = inertial.inertia + mass * (c @ c * np.eye(3) - np.outer(c, c))
-    return np.concatenate([[mass], mass * c, about[UPPER]]).astype(float)
+    return np.concatenate([[mass], mass * c, about[UPPER]])
+
+
+def parameters_of(inertial: Inertial | None) -> Floats:
+    """Return the ten inertial parameters of a link about its origin, see BodyTree."""
+    return np.asarray(_parameters(inertial), float)
 
 
 def inertial_of(link: str, parameters: Floats) -> Inertial:

@@ -231,16 +231,12 @@ class DriveUnits:
             object.__setattr__(self, name, np.where(limit == 0.0, most, limit))
         for what in ("command", "effort"):
             for k, word in enumerate(getattr(self, what)):
-                self._require_needed(k, f"{what} {word}", NEEDED.get(word, ()))
-
-    def _require_needed(self, joint: int, what: str, needed: Iterable[str]) -> None:
-        for name in needed:
-            value = getattr(self, name)[joint]
-            if not value > 0.0:
-                raise ValueError(
-                    f"drives.{self.names[joint]}.{name} is {value:g}, expected more than 0 for "
-                    f"{what}"
-                )
+                for name in NEEDED.get(word, ()):
+                    if not (value := getattr(self, name)[k]) > 0.0:
+                        raise ValueError(
+                            f"drives.{self.names[k]}.{name} is {value:g}, expected more than 0 for "
+                            f"{what} {word}"
+                        )
 
     @property
     def without_effect(self) -> str:
@@ -304,7 +300,12 @@ class DriveUnits:
         """
         values = {
             CURRENT: lambda: self._torque(command, qd),
-            DUTY: lambda: self._torque(self.currents_of_duty(command, qd), qd),
+            DUTY: lambda: self._torque(
+                _ratio(
+                    command * self.supply_voltage - self.voltage_per_speed * qd, self.resistance
+                ),
+                qd,
+            ),
             POSITION: lambda: self.stiffness * (command - q) - self.damping * qd,
         }
         return self._chosen(values, command)
@@ -315,11 +316,6 @@ class DriveUnits:
         by_back_emf = _ratio(self.torque_per_current * self.voltage_per_speed, self.resistance)
         values = {DUTY: lambda: by_back_emf, POSITION: lambda: self.damping}
         return self._chosen(values, np.zeros(self.n))
-
-    def currents_of_duty(self, duty: Floats, qd: Floats) -> Floats:
-        """Return the currents (n,) at a duty cycle and a speed of the joint [A]."""
-        voltage = duty * self.supply_voltage - self.voltage_per_speed * qd
-        return _ratio(voltage, self.resistance)
 
     @cached_property
     def losses(self) -> tuple[Floats, Floats]:

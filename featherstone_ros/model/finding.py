@@ -63,11 +63,6 @@ class Finding:
         }
 
 
-def worst(findings: Iterable[Finding]) -> Severity | None:
-    """Return the greatest severity, None if there is no finding."""
-    return max((finding.severity for finding in findings), default=None)
-
-
 def by_rule(findings: Iterable[Finding]) -> dict[tuple[Severity, Rule], list[Finding]]:
     """Group the findings by severity and rule, the worst first."""
     groups: dict[tuple[Severity, Rule], list[Finding]] = {}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featherstone_ros._core import difference_of, integrated
+from featherstone_ros._core import CompiledModel, difference_of, integrated
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model import (
@@ -119,7 +119,8 @@ class Model:
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-        object.__setattr__(self, "compiled", self.tree.compile(self.gravity, self.floating))
+        compiled = CompiledModel(self.tree, self.gravity, self.floating)
+        object.__setattr__(self, "compiled", compiled)
 
     @classmethod
     def from_urdf(
@@ -315,11 +316,7 @@ class Model:
 
         Joints are drawn uniformly from ``position_range``; a floating base stands anywhere within 1
         m of the world's origin along each axis, and is turned anyhow, all rotations being equally
-        likely.
-
-        Args:
-            rng: NumPy's generator, or a seed for a new one; None: other numbers every time.
-            size: Number of positions; None: one, not a batch.
+        likely. ``rng``: NumPy's generator, or a seed; None: other numbers every time.
         """
         random = np.random.default_rng(rng)
         batch = () if size is None else (size,)
@@ -332,14 +329,10 @@ class Model:
         return np.concatenate([random.uniform(-1, 1, (*batch, 3)), quaternion, joints], axis=-1)
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Floats:
-        """Return the position (nq,) after a motion with constant velocity.
+        """Return the position (nq,) after a motion from ``q`` with constant velocity.
 
-        A floating base moves along a screw: its velocity is constant in its own axes.
-
-        Args:
-            q: (nq,) or (B, nq) position at first [rad, m].
-            v: (nv,) or (B, nv) velocity [rad/s, m/s].
-            dt: Duration [s]; negative: back.
+        ``q`` (nq,) or (B, nq) [rad, m], ``v`` (nv,) or (B, nv) [rad/s, m/s], ``dt`` [s]. A floating
+        base moves along a screw: its velocity is constant in its own axes.
 
         Raises:
             ValueError: A shape does not fit, or the quaternion of a floating base does not have
@@ -348,17 +341,10 @@ class Model:
         return integrated(self, q, v, dt)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Floats:
-        """Return the velocity (nv,) that leads from one position to another in 1 s.
+        """Return the velocity (nv,) that leads from one position (nq,) to another in 1 s.
 
-        ``integrate`` undoes it. A floating base turns the shorter way round, by at most pi; joints
-        go straight, a continuous one also by more than half a turn.
-
-        Args:
-            q0: (nq,) or (B, nq) the one [rad, m].
-            q1: (nq,) or (B, nq) the other [rad, m].
-
-        Raises:
-            ValueError: As for ``integrate``.
+        ``integrate`` undoes it, and raises as this does. A floating base turns the shorter way
+        round, by at most pi; joints go straight, a continuous one also by more than half a turn.
         """
         return difference_of(self, q0, q1)
 
@@ -387,11 +373,8 @@ class Model:
     ) -> "Model":
         """Return a model whose ``link`` carries a rigid load in addition.
 
-        Args:
-            link: The link that the load is fixed to.
-            mass: [kg], at least 0.
-            com: (3,) centre of mass of the load in the link's frame [m].
-            inertia: (3, 3) about that point, in the link's axes [kg m^2]; None for a point mass.
+        ``mass`` [kg], ``com`` (3,) its centre in the link's frame [m], ``inertia`` (3, 3) about
+        that point, in the link's axes [kg m^2]; None for a point mass.
 
         Raises:
             UnknownNameError: There is no such link.
@@ -409,12 +392,8 @@ class Model:
         They need not be physically possible: identified parameters may fit the torque and still be
         those of no real body (``featherstone-ros inspect`` finds out).
 
-        Args:
-            vector: (10 L,) finite numbers.
-
         Raises:
-            ValueError: The shape differs.
-            ModelError: A value is not finite.
+            ModelError: The shape is not (10 L,), or a value is not finite.
         """
         vector = finite("vector", vector, (10 * len(self.link_names),))
         return replace(self, tree=self.tree.with_link_parameters(vector.reshape(-1, 10)))
@@ -422,10 +401,8 @@ class Model:
     def to_urdf(self, text: str | bytes) -> str:
         """Return a URDF with this model's inertials and everything else unchanged, byte for byte.
 
-        Links whose values already agree are left alone.
-
-        Args:
-            text: The URDF that the model was made from, or another with the same links.
+        Links whose values already agree are left alone. ``text``: the URDF that the model was made
+        from, or another with the same links.
 
         Raises:
             ModelError: The text is not a URDF, or its links are not the model's; or a link has
@@ -453,11 +430,8 @@ class Model:
         """Return the model with limits of MoveIt's joint_limits.yaml in place of its own.
 
         Limits that are not given stay as they are, also where ``has_..._limits`` is false.
-
-        Args:
-            limits: The file, or what is in it: ``{"joint_limits": {joint: {"max_velocity": ...}}}``
-                [rad or m, s, N m or N]. Joints that the model does not have are left out, with a
-                warning.
+        ``limits``: the file, or what is in it: ``{"joint_limits": {joint: {"max_velocity": ...}}}``
+        [rad or m, s, N m or N]. Joints that the model does not have are left out, with a warning.
 
         Raises:
             ModelError: It has no ``joint_limits``, or a limit is no finite number or impossible.
@@ -490,8 +464,7 @@ class Model:
     def with_locked(self, positions: Mapping[str, float]) -> "Model":
         """Return the model with some of its ``locked_joints`` elsewhere, payloads included.
 
-        Args:
-            positions: Joint name to position [rad or m]; the others stay where they are.
+        ``positions``: joint name to position [rad or m]; the others stay where they are.
 
         Raises:
             ModelError: One is none of ``locked_joints``, or its position is not finite.

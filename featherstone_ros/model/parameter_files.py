@@ -100,7 +100,7 @@ def read_parameters(*paths: Path) -> dict[str, NodeParameters]:
         nodes = _nodes(path)
         for node in NODES:
             for key in ("/**", f"/**/{node}"):
-                values = _flat(_section(nodes, key, path))
+                values = _section(nodes, key, path)
                 _require_readable(values, path)
                 merged[node].update(values)
     return merged
@@ -167,7 +167,7 @@ def check_names(path: Path, joints: Collection[str]) -> None:
     more = 0  # beyond those
     for key, of in {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}.items():
         known = {n for node in of for n in parameter_names(node, joints, payloads, joints)}
-        values = _flat(_section(nodes, key, path))
+        values = _section(nodes, key, path)
         unknown = [n for n in values if n not in known and not n.startswith(OF_EVERY_NODE)]
         wrong += [f"no parameter {misspelt(name, known)}" for name in unknown[:SHOWN]]
         more += max(len(unknown) - SHOWN, 0)
@@ -298,9 +298,10 @@ def _require_readable(values: Mapping[str, object], path: Path) -> None:
             )
 
 
-def _section(nodes: Mapping[str, object], key: str, path: Path) -> Mapping[str, object]:
+def _section(nodes: Mapping[str, object], key: str, path: Path) -> dict[str, object]:
+    """Return the parameters of a node, nested names joined by dots."""
     node = _mapping(nodes.get(key, {}), key, path)
-    return _mapping(node.get("ros__parameters", {}), f"ros__parameters of {key}", path)
+    return _flat(_mapping(node.get("ros__parameters", {}), f"ros__parameters of {key}", path))
 
 
 def _mapping(value: object, what: str, path: Path) -> Mapping[str, object]:

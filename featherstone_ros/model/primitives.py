@@ -19,10 +19,8 @@ UNTURNED = (0.0, 0.0, 0.0)  # roll, pitch, yaw
 def inertial(mass: float, com: ArrayLike = ORIGIN, inertia: ArrayLike | None = None) -> Inertial:
     """Return inertial values, checked.
 
-    Args:
-        mass: [kg], at least 0.
-        com: (3,) centre of mass in the link's frame [m].
-        inertia: (3, 3) about that point, in the link's axes [kg m^2]; None for a point mass.
+    ``mass`` [kg], ``com`` (3,) centre of mass in the link's frame [m], ``inertia`` (3, 3) about
+    that point, in the link's axes [kg m^2]; None for a point mass.
 
     Raises:
         ModelError: A value is not finite, mass or a principal moment of inertia is negative, or
@@ -79,16 +77,7 @@ def cylinder(
 ) -> Inertial:
     """Return the inertial values of a homogeneous cylinder along its z axis.
 
-    Args:
-        radius: [m].
-        length: [m].
-        mass: As for ``box``.
-        density: As for ``box``.
-        translation: As for ``box``.
-        rotation: As for ``box``.
-
-    Raises:
-        ModelError: As ``box``.
+    ``radius`` and ``length`` [m]; the other arguments, and the errors, are those of ``box``.
     """
     r, h = positive("radius and length of a cylinder", (radius, length), (2,))
     mass = _mass("cylinder", math.pi * r**2 * h, mass, density)
@@ -103,17 +92,7 @@ def sphere(
     density: float | None = None,
     translation: ArrayLike = ORIGIN,
 ) -> Inertial:
-    """Return the inertial values of a homogeneous sphere.
-
-    Args:
-        radius: [m].
-        mass: As for ``box``.
-        density: As for ``box``.
-        translation: As for ``box``.
-
-    Raises:
-        ModelError: As ``box``.
-    """
+    """Return the inertial values of a homogeneous sphere of ``radius`` [m]; else as ``box``."""
     r = float(positive("radius of a sphere", radius))
     mass = _mass("sphere", 4 / 3 * math.pi * r**3, mass, density)
     return _placed(mass, np.full(3, 0.4 * mass * r**2), translation, UNTURNED)
@@ -134,14 +113,9 @@ def mesh(
     accurate computation of polyhedral mass properties", 1996, gets the same from integrals over
     projected faces.
 
-    Args:
-        triangles: (T, 3, 3) the corners of each, all in the same order seen from outside [m]; from
-            vertices and faces, ``vertices[faces]``. Neighbours must share corners exactly, to the
-            last bit.
-        mass: As for ``box``.
-        density: As for ``box``.
-        translation: (3,) the mesh's origin in the link's frame [m].
-        rotation: As for ``box``.
+    ``triangles`` (T, 3, 3): the corners of each, all in the same order seen from outside [m]; from
+    vertices and faces, ``vertices[faces]``. Neighbours must share corners exactly, to the last bit.
+    ``translation`` (3,): the mesh's origin in the link's frame [m]. The rest is as for ``box``.
 
     Raises:
         ModelError: As ``box``; or the triangles do not enclose a volume: the message gives an edge
@@ -236,10 +210,10 @@ _PARAMETERS[[0, 5, 10], 4:] += np.eye(3)[ROWS, COLUMNS]
 
 def pseudo_inertia(parameters: Floats) -> Floats:
     """Return J (..., 4, 4) of ten parameters (..., 10), see ``Model.inertial_parameters``."""
-    parameters = np.asarray(parameters, dtype=float)
+    parameters = np.asarray(parameters)
     inertia = inertia_matrix(parameters[..., 4:])
     trace = np.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
-    J = np.empty((*parameters.shape[:-1], 4, 4))
+    J = np.empty((*parameters.shape[:-1], 4, 4), np.result_type(parameters, float))
     J[..., :3, :3] = trace / 2 * np.eye(3) - inertia
     J[..., :3, 3] = J[..., 3, :3] = parameters[..., 1:4]
     J[..., 3, 3] = parameters[..., 0]
@@ -253,7 +227,7 @@ def inertial_parameters(J: Floats) -> Floats:
 
 def inertia_matrix(six: Floats) -> Floats:
     """Return the symmetric matrix (..., 3, 3) of xx xy xz yy yz zz (..., 6)."""
-    matrix = np.empty((*six.shape[:-1], 3, 3))
+    matrix = np.empty((*six.shape[:-1], 3, 3), six.dtype)
     matrix[..., ROWS, COLUMNS] = matrix[..., COLUMNS, ROWS] = six
     return matrix
 

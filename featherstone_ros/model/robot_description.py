@@ -6,7 +6,7 @@ joint; how the algorithms couple them to it: "coupled" in cython_core/dynamics/s
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -223,14 +223,20 @@ def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
     resolved: dict[str, Mimic] = {}
     for name in joints:
         chain: dict[str, Mimic] = {}
-        while name not in resolved and (mimic := _known_mimic(joints[name], joints)):
+        while (
+            name not in resolved and (mimic := joints[name].mimic) and mimic.leader in joints
+        ):
             if name in chain:
                 loop = name_list(list(chain))
                 raise ModelError(f"<mimic> of joints {loop} forms a loop, expected a free leader")
             chain[name] = mimic
             name = mimic.leader
         for follower, mimic in reversed(chain.items()):
-            whole = resolved[follower] = _compose(mimic, resolved.get(mimic.leader))
+            leader, factor, offset = mimic
+            if of_leader := resolved.get(leader):
+                leader, offset = of_leader.leader, factor * of_leader.offset + offset
+                factor *= of_leader.multiplier
+            whole = resolved[follower] = Mimic(leader, factor, offset)
             if not max(abs(whole.multiplier), abs(whole.offset)) < HUGE:
                 raise ModelError(
                     f"joint {follower!r}: <mimic> comes to {whole.multiplier:g} * {whole.leader!r} "
@@ -243,17 +249,3 @@ def orphans(robot: RobotDescription) -> list[str]:
     """Return the joints whose ``<mimic>`` names a leader that the robot does not have."""
     names = {joint.name for joint in robot.joints}
     return [j.name for j in robot.joints if j.mimic is not None and j.mimic.leader not in names]
-
-
-def _known_mimic(joint: Joint, joints: Mapping[str, Joint]) -> Mimic | None:
-    return joint.mimic if joint.mimic is not None and joint.mimic.leader in joints else None
-
-
-def _compose(mimic: Mimic, of_leader: Mimic | None) -> Mimic:
-    if of_leader is None:
-        return mimic
-    return Mimic(
-        of_leader.leader,
-        mimic.multiplier * of_leader.multiplier,
-        mimic.multiplier * of_leader.offset + mimic.offset,
-    )

@@ -139,15 +139,9 @@ class Tree:
         name: str = "tree",
         inertial: Inertial | Sequence[Inertial] | None = None,
     ) -> None:
-        """Begin with the base link.
+        """Begin with the base link, in whose frame gravity and poses are given.
 
-        Args:
-            base: Its name; gravity and poses are given in its frame.
-            name: The robot's name.
-            inertial: The base's inertia, as in ``add``.
-
-        Raises:
-            ModelError: ``base`` is not a name, or ``inertial`` is of another type.
+        ``name`` is the robot's; ``inertial`` the base's inertia, as in ``add``.
         """
         self.name = name
         self._links: dict[str, Link] = {}
@@ -214,19 +208,7 @@ class Tree:
         gravity: ArrayLike = EARTH,
         base: str = "fixed",
     ) -> Model:
-        """Make a model of the tree as it is now.
-
-        Args:
-            joints: Names of the joints that move, in the order of all arrays; None takes every
-                moving joint that is neither follower nor ``locked``, in the order they were
-                added. Otherwise as in ``Model.from_urdf``.
-            locked: Positions of locked joints [rad or m], 0 where not named.
-            gravity: (3,) in the frame of the base, or of the world if it floats [m/s^2].
-            base: ``"fixed"``, or ``"floating"``: the base is a free body.
-
-        Raises:
-            ModelError: A choice of joints cannot be used.
-        """
+        """Make a model of the tree as it is now; arguments and errors as in ``Model.from_urdf``."""
         return Model.from_description(self.robot(), joints, locked, gravity, base)
 
     def robot(self) -> RobotDescription:

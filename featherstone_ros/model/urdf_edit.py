@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -96,8 +96,8 @@ def _start_tag(data: bytes, begin: int) -> _Tag:
 
 def _edits(data: bytes, link: _Link, inertial: Inertial) -> list[tuple[int, int, str]]:
     values = {
-        "origin": {"xyz": _numbers(inertial.com), "rpy": "0 0 0"},
-        "mass": {"value": _numbers([inertial.mass])},
+        "origin": {"xyz": " ".join(map(_number, inertial.com)), "rpy": "0 0 0"},
+        "mass": {"value": _number(inertial.mass)},
         "inertia": dict(
             zip(urdf.INERTIA, map(_number, inertial.inertia[np.triu_indices(3)]), strict=True)
         ),
@@ -144,10 +144,6 @@ def _with_attributes(tag: str, attributes: Mapping[str, str]) -> str:
             quote = found[2][0]
             tag = f"{tag[: found.start(2)]}{quote}{value}{quote}{tag[found.end(2) :]}"
     return tag
-
-
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(map(_number, values))
 
 
 def _number(value: float) -> str:

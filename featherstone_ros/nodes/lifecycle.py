@@ -21,7 +21,7 @@ from rclpy.task import Future
 from rclpy.time_source import CLOCK_TOPIC
 from std_msgs.msg import String
 
-from featherstone_ros.control.armature import assumption, described
+from featherstone_ros.control.armature import unset_armature
 from featherstone_ros.errors import FeatherstoneError, ModelError
 from featherstone_ros.model import Model
 from featherstone_ros.model.joint_selection import locked_positions
@@ -200,14 +200,14 @@ class ModelNode(LifecycleNode):
     @property
     def assumption(self) -> str:
         """The drives' armature that is assumed, not set; empty for none."""
-        parameters = self.parameters
-        return assumption(parameters, parameters.default, self.model)
+        return unset_armature(self.parameters, self.parameters.default, self.model)[0]
 
     def tell_assumption(self) -> None:
         """Log what is known of the drives, and what is assumed."""
-        if known := described(self.parameters, self.parameters.default, self.model):
+        assumed, known = unset_armature(self.parameters, self.parameters.default, self.model)
+        if known:
             self.get_logger().info(f"from the robot description's drives: {known}")
-        if assumed := self.assumption:
+        if assumed:
             self.get_logger().warning(
                 "no gains are stable without inertia of the drives, of which the robot description "
                 f"tells nothing. Assumed: {assumed}; set what your arm has (data sheet, or "

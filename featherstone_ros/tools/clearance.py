@@ -22,7 +22,7 @@ from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError, UnknownNameError
 from featherstone_ros.inspection.geometry import Shape, boxes, shapes
-from featherstone_ros.inspection.whole_robot import random_postures
+from featherstone_ros.inspection.plausibility import random_postures
 from featherstone_ros.model import Model, urdf
 
 FLOOR = "floor"  # what links are checked against beside each other

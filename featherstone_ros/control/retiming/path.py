@@ -55,21 +55,30 @@ class Stretch:
 def of_motion(motion: Motion, begin: float, end: float) -> list[Stretch]:
     """Return the path of a motion from one time to another [s]; where it rests does not matter.
 
-    No joint is farther from it than ``CLOSE``: there are as many points as that takes.
+    No joint is farther from it than ``CLOSE``: there are as many points as that takes. The arm
+    stops where the path has another direction before than after.
     """
-    time = _dense(motion, begin, end)
-    slowest = _slowest(motion, time)
-    time = np.unique(np.concatenate([time, slowest]))
-    position = motion.sample(time)[0]
-    along = _lengths(position)
+    between = motion.corners[(motion.corners > begin) & (motion.corners < end)]
+    corners = np.array([begin, *between, end])
+    share = np.linspace(0.0, 1.0, max(FINEST // len(corners), 4), endpoint=False)
+    time = np.append((corners[:-1, None] + np.diff(corners)[:, None] * share).ravel(), end)
+    along = _lengths(motion.sample(time)[0])
     if along[-1] < SHORTEST:
         return []
-    stops = [along[0], *_corners(motion, time, along, slowest), along[-1]]
+    moved = np.append(True, np.diff(along) > 0.0)
+    along, time = along[moved], time[moved]
 
     def at(wanted: Floats) -> Floats:
-        return motion.sample(_times_at(wanted, along, time))[0]
+        return motion.sample(np.interp(wanted, along, time))[0]
 
-    return [_following(at, first, last) for first, last in pairwise(stops)]
+    side = SIDE * along[-1]
+    here = along[(along > side) & (along < along[-1] - side)]
+    ways = np.diff([at(here + step) for step in (-side, 0.0, side)], axis=0)
+    cosine = np.prod(ways, axis=0).sum(axis=1) / np.linalg.norm(ways, axis=2).prod(axis=0)
+    turns = here[cosine < CORNER]
+    groups = np.split(turns, np.flatnonzero(np.diff(turns) > side) + 1)
+    stops = [group[len(group) // 2] for group in groups if len(group)]
+    return [_following(at, *ends) for ends in pairwise([0.0, *stops, along[-1]])]
 
 
 def _following(at: Callable[[Floats], Floats], first: float, last: float) -> Stretch:
@@ -214,53 +223,3 @@ def needed(points: Floats, tolerance: float) -> tuple[Floats, float]:
 def _lengths(positions: Floats) -> Floats:
     """Return the length of the lines between positions (K, n) up to each (K,)."""
     return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(positions, axis=0), axis=1)))
-
-
-def _times_at(wanted: Floats, along: Floats, time: Floats) -> Floats:
-    """Return the times of lengths of the path; of those at which it rests, the first."""
-    moved = np.append(True, np.diff(along) > 0.0)
-    return np.interp(wanted, along[moved], time[moved])
-
-
-def _dense(motion: Motion, begin: float, end: float) -> Floats:
-    """Return times within and at the corners of a motion [s]."""
-    between = motion.corners[(motion.corners > begin) & (motion.corners < end)]
-    corners = np.array([begin, *between, end])
-    count = max(FINEST // len(corners), 4)
-    share = np.linspace(0.0, 1.0, count, endpoint=False)
-    return np.append((corners[:-1, None] + np.diff(corners)[:, None] * share).ravel(), end)
-
-
-def _slowest(motion: Motion, time: Floats) -> Floats:
-    """Return the times between others at which the speed is least [s]: there it may turn back."""
-    speed = np.linalg.norm(motion.sample(time)[1], axis=1)
-    dip = (speed[1:-1] <= speed[:-2]) & (speed[1:-1] <= speed[2:])
-    at = np.flatnonzero(dip & (speed[1:-1] < 0.01 * speed.max())) + 1
-    begin, end = time[at - 1], time[at + 1]
-    for _ in range(20):
-        tried = begin + (end - begin) * np.linspace(0.0, 1.0, 9)[:, None]
-        speed = np.linalg.norm(motion.sample(tried.ravel())[1], axis=1).reshape(tried.shape)
-        least = speed.argmin(axis=0)
-        column = np.arange(len(at))
-        begin, end = (
-            tried[np.maximum(least - 1, 0), column],
-            tried[np.minimum(least + 1, 8), column],
-        )
-    return (begin + end) / 2.0
-
-
-def _corners(motion: Motion, time: Floats, along: Floats, slowest: Floats) -> list[float]:
-    """Return the lengths at which the path has another direction before than after."""
-    within = motion.corners[(motion.corners > time[0]) & (motion.corners < time[-1])]
-    at = np.interp(np.concatenate([within, slowest]), time, along)
-    side = SIDE * along[-1]
-    at = np.unique(at[(at > side) & (at < along[-1] - side)])
-    before, here, after = (
-        motion.sample(_times_at(at + step, along, time))[0] for step in (-side, 0.0, side)
-    )
-    one, other = here - before, after - here
-    cosine = (one * other).sum(axis=1) / (
-        np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
-    )
-    turns = at[cosine < CORNER].tolist()
-    return [length for i, length in enumerate(turns) if i == 0 or length - turns[i - 1] > side]

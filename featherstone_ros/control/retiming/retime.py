@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -35,7 +35,7 @@ from featherstone_ros.progress import Progress
 SPACING = 0.008  # [s] between the points of a timing: five in the time that the torque may turn in
 COARSE = 4 * SPACING  # of a first
 EVEN_JERK = 3 ** (1 / 3)  # times as long as with an even acceleration
-MIN_INTERVALS = 6  # of a stretch, at least
+FINER = 3.0  # times closer are the points of a timing where a path has as many knots
 MAX_INTERVALS = 100_000  # at most
 REGRIDDED, OTHER = 4, 0.2  # rounds in which an interval that takes so much else makes a new grid
 ROUNDS = 12  # timings of a stretch, each judged and corrected
@@ -84,21 +84,18 @@ class Retimed:
 
     def used(self) -> str:
         """Return the largest share of each kind of limits, and whose it is, in words."""
-        return ", ".join(_used(self.verdict))
-
-
-def _used(verdict: Feasibility) -> Iterator[str]:
-    asked, limits = verdict.demand, verdict.limits
-    max_rates = np.maximum(limits.acceleration, limits.deceleration)
-    for quantity, values, limit in (
-        ("velocity", asked.velocity, limits.velocity),
-        ("acceleration", asked.acceleration, max_rates),
-        ("torque", asked.torque, limits.effort),
-    ):
-        share = np.abs(values).max(axis=0) / limit
-        worst = int(np.argmax(share))
-        if share[worst] > 0.0:
-            yield f"{quantity} {share[worst]:.1%} (joint {limits.names[worst]!r})"
+        asked, limits = self.verdict.demand, self.verdict.limits
+        max_rates, found = np.maximum(limits.acceleration, limits.deceleration), []
+        for quantity, values, limit in (
+            ("velocity", asked.velocity, limits.velocity),
+            ("acceleration", asked.acceleration, max_rates),
+            ("torque", asked.torque, limits.effort),
+        ):
+            share = np.abs(values).max(axis=0) / limit
+            worst = int(np.argmax(share))
+            if share[worst] > 0.0:
+                found.append(f"{quantity} {share[worst]:.1%} (joint {limits.names[worst]!r})")
+        return ", ".join(found)
 
 
 def retime(
@@ -324,7 +321,7 @@ def _timed(arm: ArmOnPath, stretch: Stretch, report: Callable[[int], None]) -> T
         found = fastest(grid, *bounds_on(arm, stretch, grid, x, share), x)
         change = np.abs(np.log(durations(grid, found) / durations(grid, x))).max()
         if k == 0 or (k < REGRIDDED and change > OTHER):
-            grid, x = _regridded(grid, found, SPACING)
+            grid, x = _regridded(stretch, grid, found, SPACING)
             share = np.ones(len(grid) - 1)
             continue
         x = found
@@ -350,11 +347,11 @@ def _rough(arm: ArmOnPath, stretch: Stretch) -> tuple[Floats, Floats]:
     max_squares, bounds = bounds_on(arm, stretch, grid, x, np.ones(len(grid) - 1))
     free = [replace(bound, rate=np.full_like(bound.rate, np.inf)) for bound in bounds]
     found = fastest(grid, max_squares, free, x)
-    return _regridded(grid, found, COARSE)
+    return _regridded(stretch, grid, found, COARSE)
 
 
-def _regridded(grid: Floats, x: Floats, spacing: float) -> tuple[Floats, Floats]:
-    """Return a grid that is even in time, and squared speeds there.
+def _regridded(stretch: Stretch, grid: Floats, x: Floats, spacing: float) -> tuple[Floats, Floats]:
+    """Return a grid that is even in time, finer where the path has more knots, and squared speeds.
 
     From and to rest the acceleration changes evenly, which takes ``EVEN_JERK`` times as long as the
     timing has it, whose acceleration is that of an interval from its beginning.
@@ -362,12 +359,15 @@ def _regridded(grid: Floats, x: Floats, spacing: float) -> tuple[Floats, Floats]
     took = durations(grid, x)
     took[[0, -1]] *= EVEN_JERK
     longer = EVEN_JERK - 1.0
-    spacing = min(spacing, took.sum() / (MIN_INTERVALS + 2.0 * longer))
+    spacing = min(spacing, took.sum() / (len(stretch.grid) + 2.0 * longer))
     early = longer * spacing
     time = np.append(0.0, np.cumsum(took)) - early
     end = float(time[-1]) - early
-    count = round(min(max(end / spacing, MIN_INTERVALS), MAX_INTERVALS))
-    wanted = np.linspace(0.0, end, count + 1)
+    knots = np.clip(np.interp(stretch.grid, grid, time), 0.0, end)
+    lasting = np.diff(knots) / spacing
+    number = np.append(0.0, np.cumsum(np.clip(1.0, lasting, FINER * lasting)))
+    count = round(min(number[-1], MAX_INTERVALS))
+    wanted = np.interp(np.linspace(0.0, number[-1], count + 1), number, knots)
     wanted[[0, -1]] = time[[0, -1]]
     at = np.clip(np.searchsorted(time, wanted, "right") - 1, 0, len(x) - 2)
     share, step, root = (wanted - time[at]) / took[at], np.diff(grid)[at], np.sqrt(x)

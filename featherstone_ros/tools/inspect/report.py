@@ -11,7 +11,7 @@ from rich.text import Text
 from featherstone_ros.control.armature import assumed_armature, in_words
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection
-from featherstone_ros.inspection.sizes import Size, gyration
+from featherstone_ros.inspection.plausibility import Size, gyration
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
 from featherstone_ros.model.robot_description import Joint, RobotDescription

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from featherstone_ros import _control
 from featherstone_ros.control.controlled_arm import ControlledArm
 from featherstone_ros.control.settings import Mode
-from featherstone_ros.control.tool_weight import SensorZeros, ToolWeight
+from featherstone_ros.control.tool_weight import SensorZeros, find_tool
 from featherstone_ros.control.trajectory import TrajectoryError
 
 BIAS = np.array([6.0, -4.0, 8.0, 0.3, -0.2, 0.1])  # [N, N m], hand axes
@@ -148,18 +148,16 @@ def reading(rotation, mass=MASS, com=COM):
     return BIAS + np.concatenate([force, np.cross(com, force)])
 
 
-def weight_of(turns, noise=0.0, random=None):
-    weight, random = ToolWeight(), random or np.random.default_rng(0)
-    for turn in turns:
-        size = noise * np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])
-        zero = reading(turn.as_matrix()) + size * random.normal(size=6)
-        weight.add(zero, turn.as_matrix().T @ G)
-    return weight
+def tool_of(turns, noise=0.0, random=None):
+    random = random or np.random.default_rng(0)
+    size = noise * np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])
+    zeros = [reading(turn.as_matrix()) + size * random.normal(size=6) for turn in turns]
+    return find_tool(np.array(zeros), np.array([turn.as_matrix().T @ G for turn in turns]))
 
 
 @pytest.mark.parametrize("count", [3, 4])
 def test_the_tool_and_the_offset_are_found(count):
-    tool = weight_of(TURNS[:count]).find()
+    tool = tool_of(TURNS[:count])
     assert tool.mass == pytest.approx(MASS)
     assert_allclose(tool.moment, MASS * COM, atol=1e-12)
     assert_allclose(tool.offset, BIAS, atol=1e-12)
@@ -170,7 +168,7 @@ def test_the_deviation_is_that_of_many_tries():
     random, errors, deviations = np.random.default_rng(1), [], []
     turns = Rotation.random(5, random_state=3)
     for _ in range(300):
-        tool = weight_of(turns, 0.2, random).find()
+        tool = tool_of(turns, 0.2, random)
         errors.append(tool.mass - MASS)
         deviations.append(tool.deviation)
     assert np.mean(deviations) == pytest.approx(np.std(errors), rel=0.15)
@@ -181,8 +179,8 @@ def test_postures_that_do_not_tell_are_not_asked():
     about_x = [Rotation.from_euler("x", a) for a in (0.0, 0.4, 0.8)]
     upright = [Rotation.from_euler("z", a) for a in (0.0, 1.0, 2.0)]
     for turns in (TURNS[:2], upright, [TURNS[0]] * 5):
-        assert weight_of(turns).find() is None
-    assert weight_of([*about_x, TURNS[2]]).find().mass == pytest.approx(MASS)
+        assert tool_of(turns) is None
+    assert tool_of([*about_x, TURNS[2]]).mass == pytest.approx(MASS)
 
 
 def arm(**payload):

@@ -456,7 +456,7 @@ def test_correction_leads_in_without_a_jump_and_is_slow(joint):
     position, moving = np.random.default_rng(4).normal(size=(2, 3))
     space = free_space(np.array([1.0, np.inf, 1.0]))
     hold = Trajectory(space.names, [Point(0.0, position)], space)
-    before = replace(rest(position + 0.2 * np.eye(3)[joint]), effort=moving)
+    before = rest(position + 0.2 * np.eye(3)[joint])._replace(effort=moving)
     motion = hold.motion(5.0, before, 0.1)
     assert_allclose(motion.state(5.0).rows(), before.rows(), atol=1e-12)
     assert motion.end == pytest.approx(5.0 + 1.875 * 0.2 / 0.25)
