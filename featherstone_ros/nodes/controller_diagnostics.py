@@ -11,7 +11,6 @@ from featherstone_ros.control.cartesian_impedance import dexterity
 from featherstone_ros.control.controller import lost_of, rejections
 from featherstone_ros.control.diagnostics import (
     StatePeriod,
-    TrackingWarning,
     TrackingWatch,
     following,
     phase_text,
@@ -71,7 +70,10 @@ class ControllerDiagnostics:
         controller, commands, names = loop.controller, loop.commands, loop.space.names
         loop.inspect_an_example()
         phase = loop.phase
-        snapshot = self._snapshot()
+        try:
+            snapshot: Any = loop.snapshot()
+        except TrajectoryError:  # it has no time to answer
+            snapshot = None
         lost = lost_of(snapshot, loop.settings, names) if snapshot else {}
         bound = self._drives.look(loop.now, controller)
         duplicates = self._duplicates.among(
@@ -83,7 +85,12 @@ class ControllerDiagnostics:
         not_arrived = self._arrival.update(
             loop.now, snapshot, loop.settings, loop.arm.tolerances.goal[0], loop.dynamics()
         )
-        refused, off_path = loop.state_refusal(), self._off_path(snapshot)
+        error = None  # unless a motion is tracked
+        follows = snapshot is not None and Phase(snapshot.phase) in TRACKING
+        if follows and not loop.settings.mode.has_spring:
+            error = snapshot.desired[0] - snapshot.q
+        off_path = self._tracking.update(loop.now, error, loop.settings.path_tolerance)
+        refused = loop.state_refusal()
         level, text = summary(
             phase,
             loop.hold_reason(),
@@ -185,18 +192,3 @@ class ControllerDiagnostics:
             "manipulability": f"{values['manipulability']:.3g}",
             "smallest singular value": f"{values['smallest_singular_value']:.3g}",
         }
-
-    def _snapshot(self) -> Any:
-        """Return a snapshot of the loop's state, None if it has no time to answer."""
-        try:
-            return self._loop.snapshot()
-        except TrajectoryError:
-            return None
-
-    def _off_path(self, snapshot: Any) -> TrackingWarning:
-        """Return the complaint about the tracking error; none if no motion is tracked."""
-        error, settings = None, self._loop.settings
-        follows = snapshot is not None and Phase(snapshot.phase) in TRACKING
-        if follows and not settings.mode.has_spring:
-            error = snapshot.desired[0] - snapshot.q
-        return self._tracking.update(self._loop.now, error, settings.path_tolerance)

@@ -119,8 +119,17 @@ class Parameters(Mapping[str, Value]):
     def declare(self, parameters: Iterable[Parameter]) -> None:
         """Declare parameters; values from the command line or a file replace the defaults."""
         for parameter in parameters:
+            chosen = self._chosen.get(parameter.name)
+            value = parameter.default if chosen is None else chosen
             try:
-                self._declare(parameter)
+                declared = self._node.declare_parameter(
+                    parameter.name,
+                    [""] if value == [] else value,  # rclpy takes an empty list for one of bytes
+                    descriptor_of(parameter),
+                    ignore_override=chosen is not None,
+                )
+                self._values[parameter.name] = parameter.accept(declared.value)
+                self._declared[parameter.name] = parameter
             except InvalidParameterTypeException:
                 expected = NAMES[type(parameter.default)]
                 raise StartError(f"parameter {parameter.name}: expected type {expected}") from None
@@ -129,18 +138,6 @@ class Parameters(Mapping[str, Value]):
                 raise StartError(f"parameter {parameter.name}: {reason}") from None
             except ValueError as error:
                 raise StartError(f"parameter {error}") from None
-
-    def _declare(self, parameter: Parameter) -> None:
-        descriptor = descriptor_of(parameter)
-        chosen = self._chosen.get(parameter.name)
-        value = parameter.default if chosen is None else chosen
-        # rclpy takes an empty list for one of bytes.
-        value = [""] if value == [] else value
-        declared = self._node.declare_parameter(
-            parameter.name, value, descriptor, ignore_override=chosen is not None
-        )
-        self._values[parameter.name] = parameter.accept(declared.value)
-        self._declared[parameter.name] = parameter
 
     def undeclare(self, names: Iterable[str], for_good: bool) -> None:
         """Undeclare parameters, also those whose declaration failed half-way.
