@@ -54,7 +54,7 @@ class Parts:
 # Bit for bit the same, whatever the machine does.
 
 PERIOD = 0.004  # [s] of the states
-START, DURATION, END = 1.0, 0.8, 2.1  # [s] of the motion, of the run
+START, DURATION, END = 4.0, 0.8, 5.1  # [s] of the motion, of the run
 WAY = 0.4  # [rad] of each joint
 
 
