@@ -79,7 +79,7 @@ class MotionState(NamedTuple):
 
     def at(self, index: int) -> MotionState:
         """Return one of several states."""
-        return MotionState(*self.rows()[index])
+        return MotionState(*(part[index] for part in self))
 
     def rows(self) -> Floats:
         """Return the fields as (..., 4, n)."""
