@@ -103,7 +103,6 @@ cdef inline Py_ssize_t acceleration(const System* system, Workspace* work, const
     """qdd under tau and the drives; stops push but do not pull.
 
     decide: find out which joints stick; False, in the further stages of a step, keeps the decision.
-   
     """
     jcalc(system, work, q)
     if drives.rigid:
