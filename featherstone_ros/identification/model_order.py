@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -166,29 +166,29 @@ class Fitting:
 
     def sprung(self, found: Candidate, fit: Fit, dynamics: Dynamics) -> NDArray[np.bool_]:
         """Return whether each joint (n,) seems to have a stiffness, beside the links of a fit."""
-        b, j = len(fit.theta), len(self.judged)
-        facts = self.equations(replace(found.law, sprung=True), dynamics)
-        left = facts.tau - facts.A[:, :, :b] @ self.bodies.deformed(fit.theta)
         seems = np.zeros(dynamics.model.n, bool)
-        for k, joint in enumerate(self.judged):
-            own = facts.A[:, k, b + k :: j]
-            x, deviation = least_squares(own, left[:, k])
-            rest = left[:, k] - own @ x
+        facts = self.equations(replace(found.law, sprung=True), dynamics)
+        for joint, (own, left) in zip(self.judged, self._own(facts, fit), strict=True):
+            x, deviation = least_squares(own, left)
+            rest = left - own @ x
             noise = np.sqrt((rest @ rest) / len(rest) * correlation_length(rest[:, None])[0])
             seems[joint] = x[STIFFNESS] > SPRUNG * noise * deviation[STIFFNESS]
         return seems
 
+    def _own(self, facts: Equations, fit: Fit) -> Iterator[tuple[Floats, Floats]]:
+        """Yield each judged joint's own columns (N, t), and what the links of a fit leave (N,)."""
+        b, j = len(fit.theta), len(self.judged)
+        left = facts.tau - facts.A[:, :, :b] @ self.bodies.deformed(fit.theta)
+        yield from ((facts.A[:, k, b + k :: j], left[:, k]) for k in range(j))
+
     def thinning(self, found: Candidate, fit: Fit, dynamics: Dynamics) -> Floats:
         """Return each joint's best thinning (n,) beside the links of a fit; 0 if hardly better."""
-        b, j = len(fit.theta), len(self.judged)
-        left = found.facts.tau - found.facts.A[:, :, :b] @ self.bodies.deformed(fit.theta)
-        costs = np.empty((len(THINNINGS), j))
+        costs = np.empty((len(THINNINGS), len(self.judged)))
         for row, thinning in zip(costs, THINNINGS, strict=True):
             facts = self.equations(replace(found.law, thinning=thinning), dynamics)
-            for k in range(j):
-                own = facts.A[:, k, b + k :: j]
-                x = np.linalg.lstsq(own, left[:, k], rcond=None)[0]
-                row[k] = ((left[:, k] - own @ x) ** 2).sum()
+            for k, (own, left) in enumerate(self._own(facts, fit)):
+                x = np.linalg.lstsq(own, left, rcond=None)[0]
+                row[k] = ((left - own @ x) ** 2).sum()
         costs[0] *= JUSTIFIED  # without
         thinnings = np.zeros(dynamics.model.n)
         thinnings[self.judged] = np.array(THINNINGS)[costs.argmin(axis=0)]

@@ -12,6 +12,7 @@ widths are tried, and the answer is their mean, each by how probable the torque 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +60,12 @@ STEP = 1e-6  # of deviations, for derivatives
 LEVER = 0.1  # [m] scales the first moment to the mass
 UNKNOWN = 100.0  # [kg] prior deviation of the mass, and of the first moment / LEVER
 SEPARATE = 0.01  # relative singular value of mass and first moment that are told apart
+# Of a payload that is identified while the arm works.
+MIN_TIME = 8.0  # [s] of states before an answer
+WINDOW = 120.0  # [s] of states kept
+INFORMATION_PERIOD = 0.05  # [s] between poses that count towards the information
+MIN_RATIO = 0.05  # least singular value of the regressor / the greatest, for an answer
+MIN_POSES = 40  # of the information
 
 
 @dataclass(frozen=True, eq=False)
@@ -530,3 +537,82 @@ def _centre(found: Payload) -> str:
 
 def _three(values: np.ndarray, deviations: np.ndarray, form: str) -> str:
     return ", ".join(f"{v:{form}} ± {d:{form}}" for v, d in zip(values, deviations, strict=True))
+
+
+class OnlinePayload:
+    """Identifies the load on one link of a known arm, state by state, without ROS and threads.
+
+    ``add`` is cheap (some microseconds, occasionally one evaluation of the regressor); ``answer``
+    takes a tenth of a second and should not run in the loop that adds.
+    """
+
+    def __init__(self, arm: Arm, link: str, cut_off: float = 2.0) -> None:
+        """Start without states, for an arm without the load; ``cut_off`` of the filter [Hz]."""
+        if link not in arm.model.link_names:
+            raise UnknownNameError("link", link, arm.model.link_names)
+        self.arm, self.link, self._cut_off = arm, link, cut_off
+        self._dynamics = Dynamics(arm.model)
+        self._at = 10 * arm.model.link_names.index(link)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all states."""
+        self._states: deque[tuple[float, Floats]] = deque()
+        self._information, self._poses = np.zeros((4, 4)), 0
+        self._next_pose_time = -np.inf
+
+    def add(self, time: float, q: ArrayLike, qd: ArrayLike, effort: ArrayLike) -> bool:
+        """Add a state of a time [s], q, qd and effort (n,); return whether there are enough.
+
+        States that are not later than the one before, or not finite, are ignored.
+        """
+        state = np.array([q, qd, effort], dtype=float)
+        if not np.isfinite(state).all() or (self._states and time <= self._states[-1][0]):
+            return self.enough
+        self._states.append((time, state))
+        while time - self._states[0][0] > WINDOW:
+            self._states.popleft()
+        if time >= self._next_pose_time:
+            self._next_pose_time = time + INFORMATION_PERIOD
+            self._add_to_information(state[0])
+        return self.enough
+
+    @property
+    def latest(self) -> float:
+        """Time of the last state [s], minus infinity before the first."""
+        return self._states[-1][0] if self._states else -np.inf
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last state [s]."""
+        return self._states[-1][0] - self._states[0][0] if self._states else 0.0
+
+    @property
+    def progress(self) -> float:
+        """Share of the data needed, 0 to 1."""
+        weakest, *_, strongest = np.linalg.eigvalsh(self._information) + 1e-12
+        separation = max(weakest / strongest / MIN_RATIO**2, 0.0)
+        shares = self.duration / MIN_TIME, self._poses / MIN_POSES, separation
+        return float(min(1.0, *shares))
+
+    @property
+    def enough(self) -> bool:
+        """Whether the poses so far separate mass and centre of mass."""
+        return self.progress >= 1.0
+
+    def answer(self) -> Payload:
+        """Return the load."""
+        time = np.array([time for time, _ in self._states])
+        states = np.array([state for _, state in self._states]).reshape(-1, 3, self.arm.model.n)
+        q, qd, effort = np.moveaxis(states, 1, 0)
+        names = self.arm.model.joint_names
+        recording = Recording("online", names, time - time[:1].sum(), q, qd, effort)
+        return find_payload(self.arm, [recording], self.link, self._cut_off)
+
+    def _add_to_information(self, q: Floats) -> None:
+        """Add a pose's Fisher information on mass and first moment, from gravity alone."""
+        zero = np.zeros_like(q)
+        Y = self._dynamics.regressor(q, zero, zero)[:, self._at : self._at + 4]
+        Y = Y * [1.0, LEVER, LEVER, LEVER]
+        self._information += Y.T @ Y
+        self._poses += 1

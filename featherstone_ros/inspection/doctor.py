@@ -23,6 +23,7 @@ from featherstone_ros.inspection.plausibility import (
 )
 from featherstone_ros.model import Model, urdf
 from featherstone_ros.model.finding import Finding, Rule, Severity
+from featherstone_ros.model.joint_selection import choose
 from featherstone_ros.model.robot_description import (
     Joint,
     Link,
@@ -135,11 +136,13 @@ def _of_the_model(
     if not any(joint.moves for joint in robot.joints):
         return [Finding(Severity.WARNING, NOTHING_MOVES, "robot", robot.name)]
     try:
-        model, idle = Model.with_idle_joints(
-            without_ground(robot) if base == "floating" else robot, joints, locked, tolerated=1.0
-        )  # a base that floats is held
+        if base == "floating":  # it is held
+            robot = without_ground(robot)
+        wanted = choose(robot, joints, locked).joint_names
+        model = Model.from_description(robot, joints, locked, warn=False, tolerated=1.0)
     except ModelError as error:
         return [_refused(robot.name, error)]
+    idle = [joint for joint in wanted if joint not in model.joint_names]
     return [*degenerate_joints(model, idle), *weak_joints(model)]
 
 

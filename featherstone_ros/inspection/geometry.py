@@ -254,8 +254,8 @@ def _instances(
         raise ValueError(f"the scene has more than {MAX_NODES} nodes")
     pose = above
     for child in node:
-        if child.tag in _TRANSFORMS:
-            pose = pose @ _TRANSFORMS[child.tag](np.fromstring(child.text or "", sep=" "))
+        if child.tag in ("matrix", "translate", "scale", "rotate"):
+            pose = pose @ _transform(child.tag, np.fromstring(child.text or "", sep=" "))
     for child in node:
         if child.tag == "instance_geometry":
             yield child.get("url", "").lstrip("#"), pose
@@ -276,26 +276,16 @@ def _positions(geometry: Element) -> Floats:
     return np.concatenate(arrays) if arrays else np.zeros((0, 3))
 
 
-def _matrix(numbers: Floats) -> Floats:
-    return numbers.reshape(4, 4)
-
-
-def _translate(numbers: Floats) -> Floats:
+def _transform(kind: str, numbers: Floats) -> Floats:
+    """Return the pose (4, 4) of a COLLADA element; rotations are in degrees."""
+    if kind == "matrix":
+        return numbers.reshape(4, 4)
+    if kind == "scale":
+        return np.diag([*numbers, 1.0])
     pose = np.eye(4)
-    pose[:3, 3] = numbers
+    if kind == "translate":
+        pose[:3, 3] = numbers
+    else:
+        *axis, degrees = numbers
+        pose[:3, :3] = rotation_about(np.array(axis) / np.linalg.norm(axis), np.radians(degrees))
     return pose
-
-
-def _scale(numbers: Floats) -> Floats:
-    return np.diag([*numbers, 1.0])
-
-
-def _rotate(numbers: Floats) -> Floats:
-    """Return the rotation about an axis by an angle in degrees."""
-    *axis, degrees = numbers
-    pose = np.eye(4)
-    pose[:3, :3] = rotation_about(np.array(axis) / np.linalg.norm(axis), np.radians(degrees))
-    return pose
-
-
-_TRANSFORMS = {"matrix": _matrix, "translate": _translate, "scale": _scale, "rotate": _rotate}

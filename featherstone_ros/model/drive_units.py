@@ -75,6 +75,11 @@ def _unless_absurd(value: float) -> str | None:
     return None if is_possible else f"expected 0, or {MIN_CONSTANT:g} to {MAX_CONSTANT:g}"
 
 
+def _constant(name: str, description: str) -> Any:
+    """Return the field of a drive's constant, 0 where it is unknown or there is none."""
+    return of_each_joint(f"drives.{{}}.{name}", 0.0, description, 0.0, check=_unless_absurd)
+
+
 def motor_constants(gain: float) -> dict[str, float]:
     """Return a drive's parameters where a current makes ``gain`` of torque [N m/A or N/A]."""
     return {"torque_constant": abs(gain), "direction": math.copysign(1.0, gain)}
@@ -99,12 +104,8 @@ class DriveUnits:
         "that of gravity, which the drive adds, or without friction (a sensor behind the gears)",
         choices=EFFORTS,
     )
-    torque_constant: Floats = of_each_joint(
-        "drives.{}.torque_constant",
-        0.0,
-        "torque of the motor per current [N m/A]",
-        0.0,
-        check=_unless_absurd,
+    torque_constant: Floats = _constant(
+        "torque_constant", "torque of the motor per current [N m/A]"
     )
     gear_ratio: Floats = of_each_joint(
         "drives.{}.gear_ratio",
@@ -135,39 +136,20 @@ class DriveUnits:
         1e-3,
         1.0,
     )
-    resistance: Floats = of_each_joint(
-        "drives.{}.resistance", 0.0, "of the motor [Ohm]", 0.0, check=_unless_absurd
-    )
-    back_emf_constant: Floats = of_each_joint(
-        "drives.{}.back_emf_constant",
-        0.0,
+    resistance: Floats = _constant("resistance", "of the motor [Ohm]")
+    back_emf_constant: Floats = _constant(
+        "back_emf_constant",
         "voltage per speed of the motor [V s/rad]; 0: as much as torque_constant",
-        0.0,
-        check=_unless_absurd,
     )
-    supply_voltage: Floats = of_each_joint(
-        "drives.{}.supply_voltage", 0.0, "at a duty of 1 [V]", 0.0, check=_unless_absurd
+    supply_voltage: Floats = _constant("supply_voltage", "at a duty of 1 [V]")
+    stiffness: Floats = _constant(
+        "stiffness", "torque per deflection of the drive's position loop [N m/rad or N/m]"
     )
-    stiffness: Floats = of_each_joint(
-        "drives.{}.stiffness",
-        0.0,
-        "torque per deflection of the drive's position loop [N m/rad or N/m]",
-        0.0,
-        check=_unless_absurd,
+    damping: Floats = _constant(
+        "damping", "torque per speed with which that loop opposes motion [N m s/rad or N s/m]"
     )
-    damping: Floats = of_each_joint(
-        "drives.{}.damping",
-        0.0,
-        "torque per speed with which that loop opposes motion [N m s/rad or N s/m]",
-        0.0,
-        check=_unless_absurd,
-    )
-    rated_effort: Floats = of_each_joint(
-        "drives.{}.rated_effort",
-        0.0,
-        "torque of the joint at 100 percent [N m or N]",
-        0.0,
-        check=_unless_absurd,
+    rated_effort: Floats = _constant(
+        "rated_effort", "torque of the joint at 100 percent [N m or N]"
     )
     max_current: Floats = of_each_joint(
         "drives.{}.max_current", 0.0, "largest current [A]; 0: no limit", 0.0, np.inf

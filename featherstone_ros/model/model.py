@@ -160,35 +160,14 @@ class Model:
         gravity: ArrayLike = EARTH,
         base: str = "fixed",
         warn: bool = True,
+        tolerated: float = IDLE,
     ) -> "Model":
         """Make a model from checked links and joints, for ``from_urdf`` and ``Tree``.
 
-        ``warn``: whether to log a warning of impossible inertias and the like.
-        """
-        model, idle = cls.with_idle_joints(robot, joints, locked, gravity, base)
-        if warn:
-            _warn(model.description, idle)
-        if model.armature.any():
-            armatures = zip(model.joint_names, model.armature, strict=True)
-            text = ", ".join(f"{joint} {value:.3g}" for joint, value in armatures if value)
-            logger.info("robot %r: armature from its transmissions: %s", robot.name, text)
-        return model
-
-    @classmethod
-    def with_idle_joints(
-        cls,
-        robot: RobotDescription,
-        joints: Iterable[str] | None = None,
-        locked: Mapping[str, float] | None = None,
-        gravity: ArrayLike = EARTH,
-        base: str = "fixed",
-        tolerated: float = IDLE,
-    ) -> tuple["Model", list[str]]:
-        """Return a model and the joints that it locks because they move no inertia.
-
-        Vendors ship humanoids with a finger or two that weigh nothing. Where the caller names them,
-        or they are more than ``tolerated``, a share of all joints, they are refused: they make
-        forward dynamics singular.
+        ``warn``: whether to log what is odd. Joints that move no inertia are locked: vendors ship
+        humanoids with a finger or two that weigh nothing. Where the caller names them, or they are
+        more than ``tolerated``, a share of all joints, they are refused: they make forward dynamics
+        singular.
         """
         if not robot.links:
             raise ModelError(f"robot {robot.name!r} has no <link>, expected at least one")
@@ -217,7 +196,13 @@ class Model:
             description=robot,
             **_joint_properties(robot, chosen),
         )
-        return model, idle
+        if warn:
+            _warn(robot, idle)
+            if model.armature.any():
+                armatures = zip(model.joint_names, model.armature, strict=True)
+                text = ", ".join(f"{joint} {value:.3g}" for joint, value in armatures if value)
+                logger.info("robot %r: armature from its transmissions: %s", robot.name, text)
+        return model
 
     @classmethod
     def from_file(

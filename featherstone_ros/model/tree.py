@@ -255,11 +255,11 @@ def _motion(joint: MovingJoint) -> dict[str, Any]:
         "pitch": float(finite(f"{owner}pitch", getattr(joint, "pitch", 0.0))),
         "lower": lower,
         "upper": at_least(lower, f"{owner}upper", joint.upper),
-        "velocity": at_least(0, f"{owner}velocity_limit", joint.velocity_limit),
-        "effort": at_least(0, f"{owner}effort_limit", joint.effort_limit),
-        "acceleration": at_least(0, f"{owner}acceleration_limit", joint.acceleration_limit),
+        **{
+            name: at_least(0, f"{owner}{name}_limit", getattr(joint, f"{name}_limit"))
+            for name in ("velocity", "effort", "acceleration", "jerk")
+        },
         "deceleration": at_least(0, f"{owner}deceleration_limit", deceleration),
-        "jerk": at_least(0, f"{owner}jerk_limit", joint.jerk_limit),
         "damping": not_negative(f"{owner}damping", joint.damping),
         "friction": not_negative(f"{owner}friction", joint.friction),
     }

@@ -295,7 +295,7 @@ class PayloadService:
 def _online(node: ModelNode, model: Model, link: str) -> Any:
     """Return a search; imports scipy only now, which takes a while and may be missing."""
     from featherstone_ros.identification.arm import Arm
-    from featherstone_ros.identification.online import OnlinePayload
+    from featherstone_ros.identification.payload import OnlinePayload
 
     needed("scipy.optimize")
     drives = Drives.of_parameters(node.parameters, model.joint_names)

@@ -18,7 +18,7 @@ from featherstone_ros.identification.bodies import Bodies, thickened, within
 from featherstone_ros.identification.explanation import RIGID, explain, rms
 from featherstone_ros.identification.fit import noise, solve
 from featherstone_ros.identification.identification import Options, score, split
-from featherstone_ros.identification.online import WINDOW, OnlinePayload
+from featherstone_ros.identification.payload import WINDOW, OnlinePayload
 from featherstone_ros.identification.recording import Recording
 from featherstone_ros.identification.recording_checks import require_enough
 from featherstone_ros.identification.regression import Equations, fit
