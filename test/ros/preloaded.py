@@ -13,7 +13,6 @@ IMPORTED = (
     "featherstone_ros.tools.motion_client",
     "featherstone_ros.tools.replay.comparison",
     "featherstone_ros.tools.run.session",
-    "featherstone_ros.tools.run.status_line",
     "rich.live",
     # What nodes import as they start.
     "numpy.ma",

@@ -228,7 +228,7 @@ def _show(
     """
     from rich.live import Live
 
-    from featherstone_ros.tools.run.status_line import line
+    from featherstone_ros.tools.node_status import line
 
     began, printed = time.monotonic(), 0.0
     reported: list[str] = []

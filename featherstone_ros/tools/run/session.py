@@ -17,8 +17,7 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.model.parameter_files import CONTROLLER, NODES, TWIN
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.motion_client import MotionClient
-from featherstone_ros.tools.node_status import Heard, sending
-from featherstone_ros.tools.run.status_line import ArmStatus
+from featherstone_ros.tools.node_status import ArmStatus, Heard, sending
 from featherstone_ros.tools.trajectory_files import UncheckedTrajectory
 
 FIND, LOOK = 1.0, 0.05  # [s] for finding other nodes, and between two looks

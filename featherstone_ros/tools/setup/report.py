@@ -50,15 +50,8 @@ def summary(proposal: Proposal, drives: list[Drive]) -> Group:
         parts.append(Text(f"{assumed} Put in your arm's: see the file.", style="bold yellow"))
     if proposal.gains.reduced:
         parts.append(Text(_reduced(proposal), style="dim"))
-    stuck = _stuck(proposal)
-    if stuck:
-        parts.append(Text(stuck, style="bold yellow"))
-    if beside := _beside(proposal):
-        parts.append(Text(beside, style="bold yellow"))
-    if falling := _falling(proposal):
-        parts.append(Text(falling, style="bold yellow"))
-    if near := _near(proposal):
-        parts.append(Text(near, style="bold yellow"))
+    warnings = _stuck(proposal), _beside(proposal), _falling(proposal), _near(proposal)
+    parts += [Text(warning, style="bold yellow") for warning in warnings if warning]
     for drive in drives:
         line = sentence(drive, proposal)
         parts.append(Text(f"Twin, {line}", style="bold red" if drive.trouble else ""))

@@ -13,20 +13,18 @@ from featherstone_ros.model import Model
 from featherstone_ros.model.robots import robot_file
 from featherstone_ros.tools.node_status import (
     ANSWER,
+    CONTROLLER,
     PATIENCE,
     REFUSED,
     SAY,
-    Heard,
-    NodeStatus,
-    by_joint,
-    sending,
-)
-from featherstone_ros.tools.run.status_line import (
-    CONTROLLER,
     TWIN,
     WAITING,
     ArmStatus,
+    Heard,
+    NodeStatus,
+    by_joint,
     line,
+    sending,
 )
 
 MODEL = Model.from_file(robot_file("ur5e"))
