@@ -91,6 +91,14 @@ class SingularInertiaError(FeatherstoneError, ArithmeticError):
 class SingularJacobianError(FeatherstoneError, ArithmeticError):
     """A link cannot be moved in every direction: its Jacobian lacks full rank."""
 
+    def __init__(self, link: str) -> None:
+        """Remember the link.
+
+        Args:
+            link: Name of the link.
+        """
+        super().__init__(link)
+
     def __str__(self) -> str:
         """Return the message."""
         return (

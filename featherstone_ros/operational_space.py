@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.errors import SingularJacobianError
 
 TOLERANCE = 1e-3  # relative: of what is smaller, Lambda has a million times the usual inertia
 
@@ -43,7 +42,16 @@ class OperationalSpace:
 def operational_space(
     J: Floats, Minv: Floats, coriolis: Floats, gravity: Floats, Jdot_qd: Floats, tolerance: float
 ) -> OperationalSpace:
-    """Return a link's dynamics from the joints' torques of velocity and gravity, (B, ...)."""
+    """Return a link's dynamics from those of the joints; (B, ...) for a batch.
+
+    Args:
+        J: (6, nv) Jacobian.
+        Minv: (nv, nv) inverse of the joint-space inertia.
+        coriolis: (nv,) torque of velocities, without gravity [N m, N].
+        gravity: (nv,) torque of gravity [N m, N].
+        Jdot_qd: (6,) acceleration of the link without that of the joints [m/s^2, rad/s^2].
+        tolerance: Share of the largest singular value of J, below which one counts as zero.
+    """
     transposed = np.swapaxes(J, -1, -2)
     Lambda, rank = _inertia(J, Minv, tolerance)
     Jbar = Minv @ transposed @ Lambda
@@ -56,22 +64,6 @@ def operational_space(
         np.eye(J.shape[-1]) - Jbar @ J,
         int(rank) if rank.ndim == 0 else rank,
     )
-
-
-def require_full_rank(J: Floats, link: str) -> None:
-    """Raise where less than a millionth of a row of J is independent of the rows before it."""
-    with np.errstate(over="ignore"):
-        sizes = np.linalg.norm(J, axis=-1)
-    R = np.linalg.qr(np.swapaxes(J, -1, -2), mode="r")
-    left = np.abs(np.diagonal(R, axis1=-2, axis2=-1))
-    if J.shape[-1] < 6 or (left <= 1e-6 * sizes).any():
-        raise SingularJacobianError(link)
-
-
-def inertia_of_all_directions(J: Floats, Minv: Floats) -> Floats:
-    """Return Lambda = (J M^-1 J^T)^-1 of a J of full rank; (B, ...) for a batch."""
-    Lambda = np.linalg.inv(J @ Minv @ np.swapaxes(J, -1, -2))
-    return (Lambda + np.swapaxes(Lambda, -1, -2)) / 2
 
 
 def _inertia(J: Floats, Minv: Floats, tolerance: float) -> tuple[Floats, NDArray[np.intp]]:

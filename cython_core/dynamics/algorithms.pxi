@@ -7,7 +7,7 @@ cdef enum Algorithm:
     CENTRE_OF_MASS, CENTRE_OF_MASS_JACOBIAN, CENTROIDAL_MOMENTUM_MATRIX, MOMENTUM, ENERGY
     LINK_POSE, LINK_VELOCITY, LINK_ACCELERATION, JACOBIAN, JACOBIAN_DERIVATIVE
     # after base_axes
-    MINV, IMPULSE_RESPONSE, ARTICULATED_INERTIAS, LOG_DET_INERTIA
+    OPERATIONAL_SPACE_INERTIA, MINV, IMPULSE_RESPONSE, ARTICULATED_INERTIAS, LOG_DET_INERTIA
     # after base_coordinates
     CORIOLIS, RNEA_DERIVATIVES, ABA_DERIVATIVES, REGRESSOR, REGRESSOR_AND_REST
     ADVANCE                            # of a Simulator
@@ -24,8 +24,8 @@ cdef struct Call:
     bint into                          # y are the caller's ``out``
     bint by_row                        # a batch goes row by row, on one thread
     const Wrenches* wrenches
-    Py_ssize_t slot                    # the body that the call is about, and the pose there of
-    double[12] pose                    # its link's frame, moved to the point in question
+    Py_ssize_t link, slot              # that the call is about, its body, and its frame there,
+    double[12] pose                    # moved to the point in question
     Workspace* alone                   # of a single state
     const Drives* drives               # of ADVANCE
     Py_ssize_t repeats                 # how often it is to be repeated on its own results:
@@ -54,7 +54,8 @@ cdef Py_ssize_t compute(const Call* call, Workspace* work, const real** x, const
                         real** y) noexcept nogil:
     """One state, or LANES of them: x are q, then qd, then qdd or tau; y the results.
 
-    Returns 0, 1 + the index of a singular joint, or a negative number that the caller interprets.
+    Returns 0, 1 + the index of a singular joint, n + 1 where a link's Jacobian has lost rank, or a
+    negative number that the caller interprets.
     """
     cdef const System* system = call.system
     cdef Algorithm algorithm = call.algorithm
@@ -69,7 +70,7 @@ cdef Py_ssize_t compute(const Call* call, Workspace* work, const real** x, const
         base_axes(system, work, x[0])
     elif algorithm <= REGRESSOR_AND_REST:
         base_coordinates(system, work, x[0])
-    if LINK_VELOCITY <= algorithm <= JACOBIAN_DERIVATIVE:
+    if LINK_VELOCITY <= algorithm <= OPERATIONAL_SPACE_INERTIA:
         link_origin(work, call.slot, call.pose, point)
 
     if algorithm == RNEA:
@@ -112,6 +113,8 @@ cdef Py_ssize_t compute(const Call* call, Workspace* work, const real** x, const
         jacobian(system, work, call.slot, point, y[0])
     elif algorithm == JACOBIAN_DERIVATIVE:
         jacobian_derivative(system, work, call.slot, point, x[1], y[0])
+    elif algorithm == OPERATIONAL_SPACE_INERTIA:
+        return operational_space_inertia(system, work, call.slot, point, y[0])
     elif algorithm == MINV:
         return minv(system, work, y[0])
     elif algorithm == IMPULSE_RESPONSE:

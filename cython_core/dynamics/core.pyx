@@ -46,6 +46,7 @@ from joint_wrenches cimport joint_wrenches
 from link_inertias cimport articulated_link_inertias, composite_link_inertias
 from log_determinant cimport log_determinant
 from minv cimport minv
+from operational_space cimport operational_space_inertia
 from regressor cimport regressor
 from smooth_friction cimport RELEASE_TIME, after_motion, after_rest
 from simulator_interface cimport SIMULATOR_INTERFACE, Loads, Prescribed, SimulatorInterface
@@ -60,9 +61,9 @@ from numbers import Real
 
 import numpy as np
 
-from featherstone_ros.errors import DivergenceError, SingularInertiaError, UnknownNameError
-from featherstone_ros.operational_space import (TOLERANCE, inertia_of_all_directions,
-                                                operational_space, require_full_rank)
+from featherstone_ros.errors import (DivergenceError, SingularInertiaError, SingularJacobianError,
+                                     UnknownNameError)
+from featherstone_ros.operational_space import TOLERANCE, operational_space
 
 cnp.import_array()
 

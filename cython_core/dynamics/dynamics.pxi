@@ -74,6 +74,7 @@ cdef class Dynamics(WorkspaceOwner):
                 ((LINK_POSE,), [(4, 4)]),
                 ((LINK_VELOCITY, LINK_ACCELERATION, MOMENTUM), [(6,)]),
                 ((JACOBIAN, JACOBIAN_DERIVATIVE, CENTROIDAL_MOMENTUM_MATRIX), [(6, n)]),
+                ((OPERATIONAL_SPACE_INERTIA,), [(6, 6)]),
                 ((REGRESSOR,), [(n, columns)]),
                 ((REGRESSOR_AND_REST,), [(n, columns), (n,)])):
             for algorithm in algorithms:
@@ -102,9 +103,10 @@ cdef class Dynamics(WorkspaceOwner):
     cdef int choose_point(self, Call* call, link, point) except -1:
         """Make the call about a point of a link, None for its origin."""
         cdef cnp.ndarray position
-        cdef Py_ssize_t index = self.compiled.link(link), row, k
-        call.slot = self.compiled.system.link_slot[index]
-        memcpy(call.pose, self.compiled.system.link_pose + 12 * index, 12 * sizeof(double))
+        cdef Py_ssize_t row, k
+        call.link = self.compiled.link(link)
+        call.slot = self.compiled.system.link_slot[call.link]
+        memcpy(call.pose, self.compiled.system.link_pose + 12 * call.link, 12 * sizeof(double))
         if point is None:
             return 0
         position = as_states(point, 3, "point")
@@ -120,7 +122,7 @@ cdef class Dynamics(WorkspaceOwner):
         """The results for q."""
         cdef Call call
         begin(&call, algorithm, &self.compiled.system)
-        if unlikely(LINK_POSE <= algorithm <= JACOBIAN_DERIVATIVE):
+        if unlikely(LINK_POSE <= algorithm <= OPERATIONAL_SPACE_INERTIA):
             self.choose_point(&call, link, point)
         cdef cnp.ndarray q_ = as_states(q, call.system.nq, "q")
         add_input(&call, q_, call.system.nq)
@@ -131,7 +133,7 @@ cdef class Dynamics(WorkspaceOwner):
         """The results for q and qd."""
         cdef Call call
         begin(&call, algorithm, &self.compiled.system)
-        if unlikely(LINK_POSE <= algorithm <= JACOBIAN_DERIVATIVE):
+        if unlikely(LINK_POSE <= algorithm <= OPERATIONAL_SPACE_INERTIA):
             self.choose_point(&call, link, point)
         cdef cnp.ndarray q_ = add_position(&call, q, qd, qd)
         cdef cnp.ndarray qd_ = add_freedoms(&call, qd, q_, "qd")
@@ -142,7 +144,7 @@ cdef class Dynamics(WorkspaceOwner):
         """The results for q, qd and x, the acceleration or torque of that name."""
         cdef Call call
         begin(&call, algorithm, &self.compiled.system)
-        if unlikely(LINK_POSE <= algorithm <= JACOBIAN_DERIVATIVE):
+        if unlikely(LINK_POSE <= algorithm <= OPERATIONAL_SPACE_INERTIA):
             self.choose_point(&call, link, None)
         cdef cnp.ndarray q_ = add_position(&call, q, qd, x)
         cdef cnp.ndarray qd_ = add_freedoms(&call, qd, q_, "qd")
@@ -581,11 +583,12 @@ cdef class Dynamics(WorkspaceOwner):
             SingularJacobianError: J does not have rank 6 (in some state of a batch): less than a
                 millionth of some row is independent of the rows before it.
 
-        Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987.
+        Takes O(n) for a tree without mimic joints.
+
+        Source: Khatib, A unified approach for motion and force control of robot manipulators, 1987;
+        by articulated bodies, RBDA Table 7.1 under unit wrenches.
         """
-        J = self.jacobian(q, link, point)
-        require_full_rank(J, link)
-        return inertia_of_all_directions(J, self.minv(q))
+        return self.at_position(OPERATIONAL_SPACE_INERTIA, q, None, None, link, point)
 
     def operational_space(self, q, qd, link, point=None, double tolerance=TOLERANCE):
         """A link's dynamics as a task sees them: the force F = Lambda a + mu + p, applied as J^T F,

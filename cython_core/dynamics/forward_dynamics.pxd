@@ -27,6 +27,7 @@ cdef inline Py_ssize_t added_acceleration(const System* system, Workspace* work,
     qdd_0; after given_motion.
 
     armature, held: (n,) or NULL, which means zero. Where held is 1, qdd = 0 and tau is ignored.
+   
     """
     cdef Py_ssize_t n = system.n, i, j
     cdef real* H = <real*> work.H

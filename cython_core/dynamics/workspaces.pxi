@@ -63,6 +63,7 @@ cdef class WorkspaceOwner:
 
         Raises:
             SingularInertiaError: Some state has a joint that moves no inertia.
+            SingularJacobianError: In some state the joints do not move the link in all directions.
             ValueError: The quaternion of a floating base does not have unit length, or ``out``
                 overlaps an input.
         """
@@ -82,6 +83,8 @@ cdef class WorkspaceOwner:
             failure = run_one(call, &self.work)
         else:
             failure = self.run_long(call, cnp.PyArray_NDIM(q) > 1, cnp.PyArray_DIM(q, 0))
+        if unlikely(failure > self.compiled.system.n):
+            raise SingularJacobianError(list(self.compiled.link_index)[call.link])
         if unlikely(failure > 0):
             raise self.compiled.singular(failure - 1)
         return failure
