@@ -11,7 +11,6 @@ cdef enum Algorithm:
     # after base_coordinates
     CORIOLIS, RNEA_DERIVATIVES, ABA_DERIVATIVES, REGRESSOR, REGRESSOR_AND_REST
     ADVANCE                            # of a Simulator
-    ALGORITHMS                         # how many there are
 
 cdef struct Call:
     Algorithm algorithm

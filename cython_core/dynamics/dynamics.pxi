@@ -1,6 +1,7 @@
 # Dynamics: each algorithm as a method.
 
 cdef enum:
+    ALGORITHMS = 32                    # at least as many as there are
     KEPT = 8
     MAX_KEPT = 1 << 22                 # numbers in all of them: 32 MiB
 
