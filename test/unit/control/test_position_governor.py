@@ -308,6 +308,17 @@ def test_states_without_stamps_that_come_in_bursts_hold_no_motion_up(size, apart
     assert_allclose(arm.controller.position_command[0], HOME + WAY, atol=1e-6)
 
 
+def test_what_two_of_three_spells_have_is_the_usual_step():
+    arm = DrivenArm().run(0.1)
+    arm.plant.measure = lambda state: state._replace(stamp=0.0)
+    arm.move()
+    for k, interval in enumerate(16 * [0.03, 0.03, *[0.002] * 8]):
+        arm.step(arm.now + interval)
+        if k > 40:
+            told = arm.controller.position_command[0]
+            assert_allclose(told, arm.controller.compiled.desired[0], atol=1e-6)
+
+
 def test_after_silence_the_commands_go_on_from_where_the_arm_is():
     arm = DrivenArm().run(0.1)
     arm.run(2.5, states=False)
