@@ -65,8 +65,13 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.control.controlled_arm import ControlledArm
     from featherstone_ros.tools import trajectory_files
     from featherstone_ros.tools.taught_motion import smoothed
-    from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
-    from featherstone_ros.tools.trajectory_report import draw, gap, shown
+    from featherstone_ros.tools.trajectory_check import (
+        check_file,
+        draw,
+        gap,
+        shown,
+        trajectory_of,
+    )
 
     found = trajectory_files.read(args.trajectory, args.topic)
     unchecked = trajectory_files.chosen(found, args.number, args.trajectory)

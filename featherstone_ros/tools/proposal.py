@@ -42,7 +42,7 @@ from featherstone_ros.model.urdf import (
     with_position_interface,
 )
 from featherstone_ros.parameter import of_joints
-from featherstone_ros.tools.clearance import Clearance
+from featherstone_ros.tools.clearance import Clearance, chain
 from featherstone_ros.tools.trial_drive import first_motion
 
 ROUNDING = 1e-9  # [N m or N] of a weight that is none
@@ -143,10 +143,10 @@ class Proposal:
         """
         tree = self.model.tree
         bodies = dict(zip(tree.link_names, tree.link_body, strict=True))
-        chains = {link: _chain(tree.parent, body) for link, body in bodies.items()}
+        chains = {link: chain(self.model, body) for link, body in bodies.items()}
         tip = self.tip or max(chains, key=lambda link: len(chains[link]))
-        arm = set().union(*(chain for chain in chains.values() if bodies[tip] in chain))
-        on_it = {tree.dof[body] for body in arm if body >= 0}
+        arm = set[int]().union(*(way for way in chains.values() if bodies[tip] in way))
+        on_it = {tree.dof[body] for body in arm}
         return tip, [name for i, name in enumerate(self.model.joint_names) if i not in on_it]
 
     @property
@@ -232,8 +232,9 @@ def tool_link(model: Model) -> str:
     """
     tree = model.tree
     depth = [0]
-    for parent, kind in zip(tree.parent, _kinds(model), strict=True):
-        depth.append(depth[parent + 1] + (kind != "prismatic"))  # fingers slide
+    for parent, dof in zip(tree.parent, tree.dof, strict=True):
+        slides = model.joint_types[dof] == "prismatic"  # as fingers do
+        depth.append(depth[parent + 1] + (not slides))
     reach = {
         link: depth[body + 1]
         for link, body in zip(tree.link_names, tree.link_body, strict=True)
@@ -243,7 +244,7 @@ def tool_link(model: Model) -> str:
     ends = [link for link in reach if reach[link] == longest]
     bodies = {tree.link_body[tree.link_names.index(link)] for link in ends}
     if len({_branch(tree.parent, body, depth, longest) for body in bodies}) > 1:
-        hand = max(set.intersection(*(_chain(tree.parent, body) for body in bodies)))
+        hand = max(set.intersection(*(chain(model, body) for body in bodies)), default=-1)
         if hand < 0 or 2 * depth[hand + 1] < longest:
             return ""
         owners = zip(tree.link_names, tree.link_body, strict=True)
@@ -253,19 +254,6 @@ def tool_link(model: Model) -> str:
         if named:
             return named[-1]
     return ends[-1]
-
-
-def _kinds(model: Model) -> list[str]:
-    return [model.joint_types[dof] for dof in model.tree.dof]
-
-
-def _chain(parent: NDArray[np.intp], body: int) -> set[int]:
-    """Return a body and all before it, the base (-1) included."""
-    chain = {body}
-    while body >= 0:
-        body = int(parent[body])
-        chain.add(body)
-    return chain
 
 
 def _branch(parent: NDArray[np.intp], body: int, depth: list[int], longest: int) -> int:

@@ -80,9 +80,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.control.controlled_arm import ControlledArm
     from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.taught_motion import smoothed
-    from featherstone_ros.tools.trajectory_check import check_file, trajectory_of
+    from featherstone_ros.tools.trajectory_check import check_file, draw, trajectory_of
     from featherstone_ros.tools.trajectory_files import UncheckedTrajectory, as_yaml, chosen, read
-    from featherstone_ros.tools.trajectory_report import draw
 
     given = chosen(read(args.trajectory, args.topic), args.number, args.trajectory)
     joints = None if given.is_measured else given.names

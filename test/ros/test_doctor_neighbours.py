@@ -13,8 +13,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
-from featherstone_ros.tools.doctor import neighbours
-from featherstone_ros.tools.doctor.neighbours import (
+from featherstone_ros.tools.doctor import checks
+from featherstone_ros.tools.doctor.checks import (
     check_commands,
     check_nodes,
     check_states,
@@ -34,9 +34,9 @@ def test_who_is_announced_a_second_time_is_found(comes, looks, monkeypatch):
         get_node_names_and_namespaces=lambda: nodes if clock.now >= comes else nodes[:2],
         get_topic_names_and_types=lambda: [("/parameter_events", [])],
     )
-    monkeypatch.setattr(neighbours, "time", clock)
+    monkeypatch.setattr(checks, "time", clock)
     spin = lambda seconds: setattr(clock, "now", clock.now + seconds)  # noqa: E731
-    neighbours.find_others(SimpleNamespace(node=node, spin=spin))
+    checks.find_others(SimpleNamespace(node=node, spin=spin))
     assert abs(clock.now - looks) < 0.25
 
 

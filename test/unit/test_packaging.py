@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import featherstone_ros.model.robots as share
-from featherstone_ros.tools.doctor.machine import LIBRARIES
+from featherstone_ros.tools.doctor.checks import LIBRARIES
 
 SOURCE = Path(__file__).resolve().parents[2]
 MANIFEST = ElementTree.parse(SOURCE / "package.xml").getroot()

@@ -26,7 +26,7 @@ from featherstone_ros.tools.result import Console, Result
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from featherstone_ros.tools.doctor.machine import Line
+    from featherstone_ros.tools.doctor.checks import Line
 
 WIDTH = 14  # of what the lines are about
 
@@ -53,7 +53,13 @@ def _lines(console: Console) -> Iterator[Line]:
     from featherstone_ros import __file__ as place
     from featherstone_ros import __version__
     from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
-    from featherstone_ros.tools.doctor.machine import Line, check_machine, domain, middleware
+    from featherstone_ros.tools.doctor.checks import (
+        Line,
+        check_machine,
+        check_neighbours,
+        domain,
+        middleware,
+    )
 
     ros = middleware()
     if max(ros.level, domain(os.environ).level) < Level.ERROR:
@@ -67,7 +73,6 @@ def _lines(console: Console) -> Iterator[Line]:
         worst = max(worst, line.level)
     if worst >= Level.ERROR:  # no ROS, or no domain: there are no neighbours
         return
-    from featherstone_ros.tools.doctor.neighbours import check_neighbours
     from featherstone_ros.tools.progress_bar import delayed_progress
 
     try:

@@ -77,26 +77,25 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from functools import partial
 
     from featherstone_ros.model.robots import robot_file
-    from featherstone_ros.tools.evaluate import report
-    from featherstone_ros.tools.evaluate.evaluation import EvaluationOptions, evaluate
+    from featherstone_ros.tools.evaluate import evaluation as study
     from featherstone_ros.tools.progress_bar import delayed_progress
 
     if args.known and (args.fit_friction or args.fit_armature or args.parameters):
         raise FeatherstoneError("--with fits nothing: leave out --fit-... and --parameters")
-    options = EvaluationOptions(
+    options = study.EvaluationOptions(
         fit_friction=args.fit_friction or args.parameters is not None,
         fit_armature=args.fit_armature,
         known=args.known,
         **recording_options(args),
     )
     with delayed_progress("reading", console) as progress:
-        evaluation = evaluate(args.bag, robot_file(args.urdf), options, progress)
+        evaluation = study.evaluate(args.bag, robot_file(args.urdf), options, progress)
     files: list[tuple[Path | None, Content]] = [
-        (args.plot, partial(report.draw, evaluation)),
-        (args.csv, partial(report.write_csv, evaluation)),
-        (args.json, report.as_dict(evaluation)),
+        (args.plot, partial(study.draw, evaluation)),
+        (args.csv, partial(study.write_csv, evaluation)),
+        (args.json, study.as_dict(evaluation)),
     ]
     if evaluation.fitted is not None:
         file = args.parameters or Path(f"{Path(args.bag).absolute().stem}_friction.yaml")
-        files.append((file, report.parameter_file(evaluation)))
-    return Result([report.tables(evaluation)], files)
+        files.append((file, study.parameter_file(evaluation)))
+    return Result([study.tables(evaluation)], files)

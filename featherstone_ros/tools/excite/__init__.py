@@ -97,9 +97,8 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.tools.clearance import Clearance
     from featherstone_ros.tools.excite.excitation import Excitation
     from featherstone_ros.tools.progress_bar import delayed_progress
-    from featherstone_ros.tools.trajectory_check import check_file
+    from featherstone_ros.tools.trajectory_check import check_file, draw
     from featherstone_ros.tools.trajectory_files import as_yaml, from_arrays
-    from featherstone_ros.tools.trajectory_report import draw
     from featherstone_ros.tools.trial_drive import follow
 
     urdf = robot_file(args.urdf)

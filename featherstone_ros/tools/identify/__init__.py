@@ -111,7 +111,7 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     from featherstone_ros.model import read_file
     from featherstone_ros.model.robots import robot_file
     from featherstone_ros.model.urdf import read_xml
-    from featherstone_ros.tools.identify import effort_units, report
+    from featherstone_ros.tools.identify import report
     from featherstone_ros.tools.progress_bar import delayed_progress
     from featherstone_ros.tools.study import load_arm
 
@@ -129,9 +129,9 @@ def run(args: argparse.Namespace, console: Console) -> Result:
         boxes=dict(boxes(shapes(read_xml(read_file(urdf)), urdf.resolve().parent))),
         **recording_options(args),
     )
-    gains = effort_units.find_gains(args, urdf, options)
-    options = effort_units.with_gains(options, gains)
-    console.print(effort_units.table(gains), end="")
+    gains = report.find_gains(args, urdf, options)
+    options = report.with_gains(options, gains)
+    console.print(report.gain_table(gains), end="")
     with delayed_progress("identifying", console) as progress:
         found = identify(args.bags, urdf, options, progress)
     judged, cut_off = found.judged, found.cut_off
@@ -145,12 +145,12 @@ def run(args: argparse.Namespace, console: Console) -> Result:
     write_files(
         console,
         (output, partial(report.write_urdf, found.arm.model, urdf)),
-        (parameters, report.parameter_file(found, sources, effort_units.parameters(gains))),
+        (parameters, report.parameter_file(found, sources, report.gain_parameters(gains))),
     )
     written = load_arm(output, found.model.joint_names, parameters, args.gravity)
     _, whole = score(written, found.recordings, judged, cut_off, "identified")
     motion, held_out = score(written, found.held_out, judged, cut_off, "identified")
-    numbers = report.as_dict(found, whole, held_out, before) | effort_units.as_dict(gains)
+    numbers = report.as_dict(found, whole, held_out, before) | report.gains_as_dict(gains)
     more = (
         (args.json, numbers),
         (args.plot, partial(report.draw, found, motion, held_out, before)),

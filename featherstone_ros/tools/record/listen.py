@@ -11,7 +11,7 @@ from rclpy.subscription import Subscription
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.rclpy_calls import Participant, take_waiting
-from featherstone_ros.tools.record.bag import RecordedTopic
+from featherstone_ros.tools.record import RecordedTopic
 
 RELIABLE, LATCHED = ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL
 QUEUE = 5000  # messages of a topic that may wait: five seconds at 1 kHz, should the disk stall

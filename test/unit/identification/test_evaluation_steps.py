@@ -27,8 +27,7 @@ from featherstone_ros.identification.recording_checks import (
 )
 from featherstone_ros.identification.regression import fit
 from featherstone_ros.model.parameter_files import read_parameters
-from featherstone_ros.tools.evaluate.evaluation import Evaluation
-from featherstone_ros.tools.evaluate.report import parameter_file
+from featherstone_ros.tools.evaluate.evaluation import Evaluation, parameter_file
 
 FREQUENCY = 0.4  # [Hz] of the signals
 OMEGA = 2 * np.pi * FREQUENCY

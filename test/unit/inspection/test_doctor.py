@@ -6,8 +6,8 @@ import pytest
 
 from featherstone_ros import FeatherstoneError, _core
 from featherstone_ros.control.diagnostics import DiagnosticLevel as Level
-from featherstone_ros.tools.doctor import in_words, machine
-from featherstone_ros.tools.doctor.machine import Line
+from featherstone_ros.tools.doctor import checks, in_words
+from featherstone_ros.tools.doctor.checks import Line
 from featherstone_ros.tools.options import require_ros
 
 
@@ -16,7 +16,7 @@ from featherstone_ros.tools.options import require_ros
     [("", Level.OK), ("101", Level.OK), ("170", Level.WARN), ("233", Level.ERROR), ("x", 2)],
 )
 def test_a_domain_that_others_cannot_join_is_named(text, level):
-    line = machine.domain({"ROS_DOMAIN_ID": text})
+    line = checks.domain({"ROS_DOMAIN_ID": text})
     assert line.level == level and bool(line.remedy) == (level > Level.OK)
     assert text in line.text
 
@@ -30,7 +30,7 @@ def test_commands_refuse_what_is_no_domain(command, monkeypatch, tool):
 
 
 def test_each_library_that_is_missing_has_its_line():
-    there, *missing = machine.libraries(lambda name: name in ("rosbags", "xacro"))
+    there, *missing = checks.libraries(lambda name: name in ("rosbags", "xacro"))
     assert there.level == Level.OK and "rosbags" in there.text and "scipy" not in there.text
     assert {line.subject: line.remedy for line in missing} == {
         "scipy": "pip install scipy",
@@ -39,14 +39,14 @@ def test_each_library_that_is_missing_has_its_line():
 
 
 def test_the_lack_of_control_msgs_costs_an_action(monkeypatch):
-    monkeypatch.setattr(machine, "find_spec", lambda _: None)
-    line = machine.control_messages({"ROS_DISTRO": "jazzy"})
+    monkeypatch.setattr(checks, "find_spec", lambda _: None)
+    line = checks.control_messages({"ROS_DISTRO": "jazzy"})
     assert "follow_joint_trajectory" in line.text
     assert line.remedy == "sudo apt install ros-jazzy-control-msgs"
 
 
 def test_a_middleware_that_is_not_there_is_named_with_the_variable():
-    line = machine.middleware({**os.environ, "RMW_IMPLEMENTATION": "rmw_absent_cpp"})
+    line = checks.middleware({**os.environ, "RMW_IMPLEMENTATION": "rmw_absent_cpp"})
     expected = "unset RMW_IMPLEMENTATION (rmw_absent_cpp), or install it"
     assert (line.level, line.remedy) == (Level.ERROR, expected), line.text
 
@@ -73,8 +73,8 @@ def test_what_slows_a_machine_down_is_told_with_the_remedy(
     if isinstance(value, str):
         (tmp_path / "current_clocksource").write_text(value)
         value = tmp_path / "current_clocksource"
-    monkeypatch.setattr(f"{machine.__name__}.{changed}", value)
-    line = getattr(machine, look)()
+    monkeypatch.setattr(f"{checks.__name__}.{changed}", value)
+    line = getattr(checks, look)()
     assert line.level == (Level.WARN if said else Level.OK)
     assert said in line.remedy if said else not line.remedy
 

@@ -9,8 +9,7 @@ import pytest
 
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.identification.bags import read_joint_states, read_trajectories
-from featherstone_ros.tools.record import concluded
-from featherstone_ros.tools.record.bag import Bag, RecordedTopic
+from featherstone_ros.tools.record import Bag, RecordedTopic, concluded
 from featherstone_ros.tools.result import conclude
 from featherstone_ros.tools.style import new_console
 
