@@ -2,7 +2,7 @@
 
 What runs in every cycle is compiled (cython_core/control); here is what prepares and explains it.
 ``ControlledArm`` in ``controlled_arm`` is where to begin, an arm with its parameters and all that
-follows from both; docs/where_to_find.md has the others.
+follows from both; docs/architecture.md has the others.
 """
 
 from typing import TYPE_CHECKING
