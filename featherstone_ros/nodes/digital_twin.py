@@ -15,9 +15,10 @@ from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.joint_selection import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
+from featherstone_ros.nodes import payload_service
 from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.shadow_mode import PAYLOAD_LINK, ShadowMode
+from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import BASE_PARAMETERS, SimulateMode, topic_parameter
 from featherstone_ros.observer.shadow_settings import (
     ShadowSettings,
@@ -51,7 +52,7 @@ PARAMETERS = (
     *parameters_of(ShadowSettings),
     *parameters_of(Drives),
     *PAYLOAD_PARAMETERS,
-    *PAYLOAD_LINK,
+    *payload_service.PARAMETERS,
     *parameters_of(Scheduling),
 )
 
