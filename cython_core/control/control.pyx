@@ -26,11 +26,11 @@ from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CO
                                      REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
                                      REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_LOCKED, REQUEST_MODEL,
                                      REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
-                                     REQUEST_ZERO, FollowPayload, ModelPayload, SetPointPayload,
-                                     SnapshotPayload)
-from control.cycle_state cimport (FALL_TIME, ControlCycle, Deadline, begin_call, convert_command,
-                                  record_note, release_unused)
-from control.events cimport NO_TIP, REJECTIONS, Reason, because
+                                     REQUEST_ZERO, SNAPSHOT_ROWS, FollowPayload, ModelPayload,
+                                     SetPointPayload, SnapshotPayload)
+from control.cycle_state cimport (ControlCycle, Deadline, begin_call, convert_command, record_note,
+                                  release_unused)
+from control.events cimport NO_TIP, Reason, because
 from control.fault_bounds cimport (CLOCK_JUMP as _CLOCK_JUMP, EFFORT_SHARE as _EFFORT_SHARE,
                                    FALLBACK_SPEED as _FALLBACK_SPEED, LIMIT_SLACK as _LIMIT_SLACK,
                                    SET_POINT_SPEED as _SET_POINT_SPEED,
@@ -44,7 +44,6 @@ from control.motion cimport (BLEND_SPEED as _BLEND_SPEED, MOTION_ROWS, Degree, M
                              connect, extrapolate, follow_path, hold_at, line, part_coefficients,
                              piece_at, place_motion, return_of_joint, sample_inside, sample_path,
                              stopping_position as c_stopping_position, why_not_start)
-from control.phase_changes cimport standing_speed
 from control.phases cimport EVENTS, PHASES
 from control.position_governor cimport DRIVE_ACCELERATION as _DRIVE_ACCELERATION
 from control.request_handlers cimport ZeroPayload, configure, why_no_joints

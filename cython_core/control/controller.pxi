@@ -271,7 +271,8 @@ cdef class CompiledController(CycleOwner):
         """
         self.in_use.pop(number, None)
 
-    # What may be read at any time, also while a loop runs: single numbers.
+    # Single numbers, which may be read at any time, also while a loop runs: all else is in a
+    # ``SnapshotRequest``.
 
     @property
     def objects(self):
@@ -287,109 +288,33 @@ cdef class CompiledController(CycleOwner):
         """Why no motion of the joints can be followed now, a ``Refusal``; 0: it can."""
         return <int> why_no_joints(&self.control.controller)
 
-    @property
-    def hold(self):
-        """Why the arm was last held, a ``Reason``."""
-        return as_reason(_enumerations.Cause, &self.control.controller.machine.hold)
-
-    @property
-    def received(self):
-        """Steady time of the last good state [s], -inf before the first."""
-        return self.control.controller.clock.received
-
-    @property
-    def time(self):
-        """The controller's time [s]."""
-        return self.control.controller.clock.time
-
-    @property
-    def accepted(self):
-        """Number of good states."""
-        return self.control.controller.observer.accepted
-
-    @property
-    def rejected(self):
-        """Numbers of states that were not accepted, by ``Rejection``."""
-        return [self.control.controller.observer.rejected[k] for k in range(REJECTIONS)]
-
-    @property
-    def rejection(self):
-        """Why the last state was not used, a ``Reason``."""
-        return as_reason(_enumerations.Rejection, &self.control.controller.observer.last)
+    # Copies for each step of a simulation, where no loop runs.
 
     @property
     def q(self):
-        """(n,) position of the last good state, a copy."""
+        """(n,) position of the last good state."""
         return values(self.control.controller.observer.q, self.control.controller.n)
 
     @property
     def qd(self):
-        """(n,) velocity of the last good state, measured or estimated, a copy."""
+        """(n,) velocity of the last good state, measured or estimated."""
         return values(self.control.controller.observer.qd, self.control.controller.n)
 
     @property
-    def heard(self):
-        """Steady time of the last complete state, accepted or not [s], 0 before the first."""
-        return 1e-9 * self.control.heard
-
-    @property
-    def heard_qd(self):
-        """(n,) velocity in that state, NaN where it was not measured; a copy."""
-        n = self.control.parts.n
-        return values(self.control.parts.values + n, n)
-
-    @property
-    def standing_speed(self):
-        """(n,) speed below which a joint stands [rad/s or m/s]."""
-        o = &self.control.controller.observer
-        return np.array([standing_speed(o, i) for i in range(o.n)])
-
-    @property
     def desired(self):
-        """(4, n) motion state of the last command, a copy."""
+        """(4, n) motion state of the last command."""
         return values(self.control.controller.task.desired, (4, self.control.controller.n))
 
     @property
     def position_command(self):
-        """(2, n) position and velocity of the last command to drives with position loops, a copy.
-        """
+        """(2, n) position and velocity of the last command to drives with position loops."""
         return values(self.control.controller.positions.q, (2, self.control.controller.n))
 
     @property
     def told(self):
         """(n,) the last command as drives are told it, each in its unit; a position with its offset
-        that makes the torque. A copy.
+        that makes the torque.
         """
         cdef ControlCycle* cycle = &self.control
         return values(cycle.drives.command if cycle.drives.units.converts
                       else cycle.controller.sent.governor.command, cycle.controller.n)
-
-    @property
-    def drive_counts(self):
-        """(5, n) since the beginning, a copy: how many commands the drives' own limits cut;
-        integral of the motors' squared currents [A^2 s]; sums of squared commands, of squared
-        efforts that were measured under them, of their products.
-        """
-        return values(self.control.drives.cut, (5, self.control.controller.n))
-
-    @property
-    def wrench_at(self):
-        """Steady time at which the last wrench was measured [s], -inf before the first."""
-        return self.control.controller.task.cartesian.measured.at
-
-    @property
-    def is_late(self):
-        """Whether more commands than are tolerated came too late within the last second."""
-        return self.control.deadline.missed
-
-    def has_several_publishers(self, double now):
-        """Whether, at a steady time [s], several publishers name the same joints."""
-        return (self.control.falls[self.control.fall] > 0
-                and now * 1e9 - self.control.falls[self.control.fall] < FALL_TIME)
-
-    def counters(self):
-        """Counts since the beginning, by name."""
-        c = &self.control.controller
-        return {"commands": c.sent.count, "saturated": c.sent.governor.saturated,
-                "interventions": c.sent.governor.interventions, "states": self.control.states,
-                "foreign": self.control.foreign, "malformed": self.control.malformed}

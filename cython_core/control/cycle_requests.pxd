@@ -8,12 +8,13 @@ from control.arm cimport gravity, leads_end_effector, moves_virtual_arm
 from control.cartesian_impedance cimport max_strain
 from control.cartesian_mode cimport CartesianTarget
 from control.controller_state cimport Controller, is_tracking
-from control.cycle_state cimport ControlCycle, Deadline, release, work_out_model_torque
-from control.events cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, GRANTED, Reason, Refusal,
-                             because)
+from control.cycle_state cimport (FALL_TIME, ControlCycle, Deadline, release,
+                                  work_out_model_torque)
+from control.events cimport (CAUSE_DEACTIVATED, CAUSE_FAILURE, GRANTED, REJECTIONS, Reason,
+                             Refusal, because)
 from control.impedance_modes cimport spring_left
 from control.motion cimport Path
-from control.phase_changes cimport activate, respond
+from control.phase_changes cimport activate, respond, standing_speed
 from control.request_handlers cimport (ZeroPayload, configure, follow_trajectory, hold,
                                        take_model, take_set_point, take_target, zero_wrench)
 from control.settings_check cimport CheckPayload, SettingsChange, why_not_configure
@@ -41,6 +42,8 @@ cdef struct ModelPayload:
     uint64_t number
     double transition        # [s]
 
+cdef enum: SNAPSHOT_ROWS = 17
+
 cdef struct SnapshotFigures:
     double time              # the controller's [s]
     double origin            # stamp at which that was zero; NaN: states have none
@@ -55,14 +58,28 @@ cdef struct SnapshotFigures:
     double strain            # of the end effector's spring, relative to the maximum
     double spring_left       # share of its torque, see impedance_modes.pxd
     long long causes
+    long long accepted       # good states
+    long long states         # complete ones
+    long long foreign        # messages that name none of the joints
+    long long malformed
+    long long commands
+    long long saturated      # of these, by an effort limit
+    long long interventions  # of the governor
+    double heard             # steady time of the last complete state, accepted or not [s]; 0: none
+    double wrench_at         # steady time at which the last wrench was measured [s]; -inf: none
+    bint is_late             # more commands than are tolerated came too late within a second
+    bint has_several_publishers  # of the same joints
 
 cdef struct SnapshotPayload:
-    double* arrays           # (10, n): q, qd, desired (4), command, what was asked for, gravity,
-                             # the model's torque
+    double* arrays           # (SNAPSHOT_ROWS, n): q, qd, desired (4), command, what was asked for,
+                             # gravity, the model's torque; velocity that was heard, speed below
+                             # which a joint stands, DriveConversion.cut
     double[24] end_effector  # (4, 6): error from its desired pose, that pose's displacement to the
                              # target, commanded wrench, wrench it yields to; base axes, linear
                              # first
     Reason hold
+    Reason rejection
+    long long[REJECTIONS] rejected
     SnapshotFigures figures
 
 
@@ -88,6 +105,10 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     memcpy(snapshot.arrays + 7 * n, c.sent.governor.asked, n * sizeof(double))
     gravity(&c.arm.models, c.observer.q, snapshot.arrays + 8 * n)
     work_out_model_torque(c, snapshot.arrays + 9 * n)
+    memcpy(snapshot.arrays + 10 * n, cycle.parts.values + n, n * sizeof(double))
+    for i in range(n):
+        snapshot.arrays[11 * n + i] = standing_speed(&c.observer, i)
+    memcpy(snapshot.arrays + 12 * n, cycle.drives.cut, 5 * n * sizeof(double))
     figures.time, figures.origin = c.clock.time, c.clock.origin
     figures.received, figures.phase = c.clock.received, c.machine.phase
     figures.late = c.clock.late
@@ -95,7 +116,16 @@ cdef inline void take_snapshot(const ControlCycle* cycle, SnapshotPayload* snaps
     figures.path, figures.elapsed = cycle.path_number, c.clock.time - c.task.motion.path_start
     figures.since_end = c.clock.time - c.task.motion.end
     figures.causes, figures.strain, figures.spring_left = c.machine.causes, 0.0, 1.0
-    snapshot.hold = c.machine.hold
+    figures.accepted, figures.states = c.observer.accepted, cycle.states
+    figures.foreign, figures.malformed = cycle.foreign, cycle.malformed
+    figures.commands, figures.saturated = c.sent.count, c.sent.governor.saturated
+    figures.interventions = c.sent.governor.interventions
+    figures.heard, figures.wrench_at = 1e-9 * cycle.heard, c.task.cartesian.measured.at
+    figures.is_late = cycle.deadline.missed
+    fell = cycle.falls[cycle.fall]
+    figures.has_several_publishers = fell > 0 and cycle.now - fell < FALL_TIME
+    snapshot.hold, snapshot.rejection = c.machine.hold, c.observer.last
+    memcpy(snapshot.rejected, c.observer.rejected, REJECTIONS * sizeof(long long))
     memset(snapshot.end_effector, 0, 24 * sizeof(double))
     if leads_end_effector(&c.arm) and is_tracking(&c.machine):
         memcpy(snapshot.end_effector, c.task.cartesian.law.error, 6 * sizeof(double))

@@ -223,24 +223,24 @@ cdef class SnapshotRequest(ControlRequest):
     """What the controller knows at one moment.
 
     Attributes:
-        q, qd: (n,) of the last good state.
+        q, qd: (n,) of the last good state, measured or estimated.
         desired: (4, n) motion state of the last command: position, velocity, acceleration, extra
             effort.
         command: (n,) the last command, ``asked`` what was asked for before the governor.
         gravity: (n,) at q; ``model_torque`` (n,) what the law takes from the model.
-        time: The controller's time [s]; ``origin``: stamp at which it was zero [s], NaN: states
-            have none.
-        received: Steady time of the last good state [s]; ``late``: its age then [s], 0 unless above
-            10 ms; ``stamp``: its stamp, (sec, nanosec).
-        phase: Number of the phase.
-        path: Number of the path in force, 0 for none; ``elapsed``: its time [s].
-        since_end: Since what is asked for came to rest [s], negative before.
+        heard_qd: (n,) velocity in the last complete state, accepted or not, NaN where it was not
+            measured; ``standing_speed`` (n,) below which a joint stands [rad/s or m/s].
+        drive_counts: (5, n) how many commands the drives' own limits cut; integral of the motors'
+            squared currents [A^2 s]; sums of squared commands, of squared efforts that were
+            measured under them, of their products.
+        stamp: (sec, nanosec) of the last good state; ``phase``: number of the phase.
         end_effector: (4, 6) its error from the desired pose, that pose's displacement to the target
             [m, rad], the commanded wrench and the one that it yields to in mode admittance
             [N, N m], linear first, base axes; 0 in other modes.
-        strain: The end effector's error relative to where its spring pulls with all of its force or
-            moment; ``spring_left``: the share of its torque that the loop's delay leaves here.
-        hold: Why the arm was last held, a ``Reason``; ``causes``: how often it was, for a cause.
+        hold: Why the arm was last held, ``rejection``: why the last state was not used, each a
+            ``Reason``; ``rejected``: numbers of such states, by ``Rejection``.
+
+    The others are those of ``SnapshotFigures``.
     """
 
     cdef SnapshotPayload payload
@@ -248,7 +248,7 @@ cdef class SnapshotRequest(ControlRequest):
 
     def __init__(self, Py_ssize_t n):
         super().__init__(REQUEST_SNAPSHOT)
-        self.arrays = np.zeros((10, n))
+        self.arrays = np.zeros((SNAPSHOT_ROWS, n))
         self.payload.arrays = floats(self.arrays)
         self.address = <size_t> &self.payload
 
@@ -265,6 +265,9 @@ cdef class SnapshotRequest(ControlRequest):
     asked = property(lambda self: self.arrays[7])
     gravity = property(lambda self: self.arrays[8])
     model_torque = property(lambda self: self.arrays[9])
+    heard_qd = property(lambda self: self.arrays[10])
+    standing_speed = property(lambda self: self.arrays[11])
+    drive_counts = property(lambda self: self.arrays[12:17])
 
     @property
     def stamp(self):
@@ -278,6 +281,14 @@ cdef class SnapshotRequest(ControlRequest):
     @property
     def hold(self):
         return as_reason(_enumerations.Cause, &self.payload.hold)
+
+    @property
+    def rejection(self):
+        return as_reason(_enumerations.Rejection, &self.payload.rejection)
+
+    @property
+    def rejected(self):
+        return list(self.payload.rejected)
 
 
 cdef object as_reason(kind, const Reason* it):

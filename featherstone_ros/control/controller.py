@@ -336,7 +336,7 @@ class TorqueController:
     @property
     def hold_reason(self) -> str:
         """Why the arm was last held, in words."""
-        return self.compiled.hold.text(self._space.names)
+        return self.snapshot().hold.text(self._space.names)
 
     @property
     def position_command(self) -> Floats:
@@ -358,17 +358,17 @@ class TorqueController:
     @property
     def rejection(self) -> str:
         """Why the last state was refused, empty if it was accepted."""
-        return self.compiled.rejection.text(self._space.names)
+        return self.snapshot().rejection.text(self._space.names)
 
     @property
     def refused(self) -> dict[str, int]:
         """Numbers of refused states, by reason."""
-        return rejections(self.compiled)
+        return rejections(self.snapshot())
 
     @property
     def interventions(self) -> int:
         """Number of commands that the effort limits or the rate limit changed."""
-        return self.compiled.counters()["interventions"]
+        return self.snapshot().interventions
 
     def snapshot(self) -> _control.SnapshotRequest:
         """Return all that the controller knows at this moment."""
@@ -441,9 +441,9 @@ def compiled_controller(
     )
 
 
-def rejections(controller: _control.CompiledController) -> dict[str, int]:
+def rejections(snapshot: _control.SnapshotRequest) -> dict[str, int]:
     """Return the numbers of refused states, by reason."""
-    counts = zip(REJECTIONS.values(), controller.rejected, strict=True)
+    counts = zip(REJECTIONS.values(), snapshot.rejected, strict=True)
     return {reason: count for reason, count in counts if count}
 
 

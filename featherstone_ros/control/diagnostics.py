@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from featherstone_ros._control import CompiledController, CompiledPath
+from featherstone_ros._control import CompiledPath, SnapshotRequest
 from featherstone_ros.arrays import Floats
 from featherstone_ros.control.phases import RUNNING, SILENT, TEXTS, TRACKING, Phase
 from featherstone_ros.model import Model
@@ -230,16 +230,16 @@ class LastMotion(NamedTuple):
     age: float  # of the state [s]
 
 
-def last_motion(controller: CompiledController, model: Model, now: float) -> LastMotion:
+def last_motion(snapshot: SnapshotRequest, model: Model, now: float) -> LastMotion:
     """Return the motion in the last complete joint state, also if it was refused."""
-    speed = np.abs(controller.qd)
-    if controller.rejection[0]:
-        seen = np.abs(controller.heard_qd)
+    speed = np.abs(snapshot.qd)
+    if snapshot.rejection[0]:
+        seen = np.abs(snapshot.heard_qd)
         speed = np.where(np.isnan(seen), speed, seen)
-    moving = np.flatnonzero(speed > controller.standing_speed)
+    moving = np.flatnonzero(speed > snapshot.standing_speed)
     text = ", ".join(
         f"{model.joint_names[i]} at {speed[i]:.3g} "
         + ("m/s" if model.joint_types[i] == "prismatic" else "rad/s")
         for i in moving[np.argsort(-speed[moving])]
     )
-    return LastMotion(text, now - controller.heard)
+    return LastMotion(text, now - snapshot.heard)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from featherstone_ros._control import CompiledController
+from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drive_units import (
     ANOTHER_UNIT,
@@ -63,10 +63,10 @@ class DriveWatch:
         self._cut = self._squared = np.zeros(units.n)
         self._at = np.nan
 
-    def look(self, now: float, controller: CompiledController) -> dict[str, str]:
+    def look(self, now: float, snapshot: SnapshotRequest) -> dict[str, str]:
         """Return what ``update`` does of a controller's counters, at a time [s]."""
-        counts, states = controller.drive_counts, controller.accepted
-        return self.update(now, counts[0], counts[1], counts[2:], states)
+        cut, squared_current, *echo = snapshot.drive_counts
+        return self.update(now, cut, squared_current, np.array(echo), snapshot.accepted)
 
     def update(
         self, now: float, cut: Floats, squared_current: Floats, echo: Floats, states: int

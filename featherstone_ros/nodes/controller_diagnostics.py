@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from featherstone_ros._control import SnapshotRequest
 from featherstone_ros.control.arrival import ArrivalWatch, distance, end_effector_jacobian
 from featherstone_ros.control.cartesian_impedance import dexterity
 from featherstone_ros.control.controller import lost_of, rejections
@@ -74,11 +75,12 @@ class ControllerDiagnostics:
             snapshot: Any = loop.snapshot()
         except TrajectoryError:  # it has no time to answer
             snapshot = None
+        known = snapshot or loop.last_known
         lost = lost_of(snapshot, loop.settings, names) if snapshot else {}
-        bound = self._drives.look(loop.now, controller)
+        bound = self._drives.look(loop.now, known)
         duplicates = self._duplicates.among(
             {
-                "on joint_states": 1 + controller.has_several_publishers(loop.now),
+                "on joint_states": 1 + known.has_several_publishers,
                 f"on {commands.topic_name}": node.count_publishers(commands.topic_name),
             }
         )
@@ -90,10 +92,10 @@ class ControllerDiagnostics:
         if follows and not loop.settings.mode.has_spring:
             error = snapshot.desired[0] - snapshot.q
         off_path = self._tracking.update(loop.now, error, loop.settings.path_tolerance)
-        refused = loop.state_refusal()
+        refused = loop.state_refusal(known)
         level, text = summary(
             phase,
-            loop.hold_reason(),
+            loop.hold_reason(known),
             {
                 "unusable": refused,
                 "duplicates": "; ".join(duplicates),
@@ -104,16 +106,15 @@ class ControllerDiagnostics:
                 "lost" if off_path.is_serious else "off_path": off_path.text,
                 "not_arrived": not_arrived,
                 "is_abandoned": self._arrival.is_abandoned,
-                "is_late": controller.is_late,
+                "is_late": known.is_late,
                 "is_saturated": lost,
                 "drives": "; ".join(f"{joint}: {what}" for joint, what in bound.items()),
                 "is_strained": snapshot is not None and snapshot.strain > 1.0,
-                "missing": self._missing(),
+                "missing": self._missing(known),
                 "preflight": motions.followed and motions.followed.preflight,
                 "refusal": loop.refusals.recent.removeprefix("~/"),
             },
         )
-        counters = controller.counters()
         runner = loop.running.runner
         gains = self.without_margin, self._find_slow_states(snapshot)
         values = {
@@ -121,13 +122,13 @@ class ControllerDiagnostics:
             "phase": phase_text(phase),
             "following": following(phase),
             "motion abandoned": "yes" if self._arrival.is_abandoned else "no",
-            "age of the joint state [s]": f"{loop.now - controller.received:.3f}",
+            "age of the joint state [s]": f"{loop.now - known.received:.3f}",
             "age of joint states on arrival [s]": f"{snapshot.late if snapshot else 0.0:.3f}",
-            "joint states accepted": controller.accepted,
-            **{f"joint states refused, {k}": n for k, n in rejections(controller).items()},
-            "messages refused on joint_states": counters["malformed"]
+            "joint states accepted": known.accepted,
+            **{f"joint states refused, {k}": n for k, n in rejections(known).items()},
+            "messages refused on joint_states": known.malformed
             + runner.counters()["too_large"],
-            "joint states of other joints": counters["foreign"],
+            "joint states of other joints": known.foreign,
             **{
                 f"messages refused on {topic.removeprefix('~/')}": n
                 for topic, n in loop.refusals.counts.items()
@@ -137,23 +138,23 @@ class ControllerDiagnostics:
             **{f"effort limit of {joint}": what for joint, what in lost.items()},
             **{f"drive of {joint}": what for joint, what in bound.items()},
             **loop.running.timing.report(),
-            "commands saturated": counters["saturated"],
-            "governor interventions": counters["interventions"],
+            "commands saturated": known.saturated,
+            "governor interventions": known.interventions,
             "gains": "; ".join(filter(None, gains)) or "nothing found",
             **({"contact": self.contact} if self.contact else {}),
             ASSUMED: node.assumption or "none",
             **motions.stream.report(),
             **self._dexterity(snapshot),
             **self._locked.values(
-                controller.locked, controller.heard_locked, controller.accepted > 0
+                controller.locked, controller.heard_locked, known.accepted > 0
             ),
             "scheduling": loop.running.scheduling,
         }
         return Report(bytes([level]), text, values)
 
-    def _missing(self) -> str:
+    def _missing(self, known: SnapshotRequest) -> str:
         """Return what the mode needs and does not get; empty for nothing."""
-        settings, last = self._loop.settings, self._loop.controller.wrench_at
+        settings, last = self._loop.settings, known.wrench_at
         silence = self._loop.now - last
         yields = settings.mode.has_virtual_arm
         presses = settings.mode.leads_end_effector and self._node.parameters["force_axes"]
@@ -167,10 +168,10 @@ class ControllerDiagnostics:
 
     def _find_slow_states(self, snapshot: Any) -> str:
         """Return that joint states come more slowly than gains allow for; empty if they do not."""
-        node, controller, told = self._node, self._loop.controller, self._period.text
+        node, told = self._node, self._period.text
         if snapshot is None or self._loop.arm.feedback.drives_follow:
             return ""
-        count = controller.accepted + sum(rejections(controller).values())
+        count = snapshot.accepted + sum(rejections(snapshot).values())
         expected, silence = self._loop.arm.timing.period, self._loop.settings.state_timeout
         text = self._period.update(snapshot.time, count, expected, silence)
         if text and not told:
@@ -180,12 +181,10 @@ class ControllerDiagnostics:
     def _dexterity(self, snapshot: Any) -> dict[str, str]:
         """Return how far the end effector is from its target and from a singular posture."""
         loop = self._loop
-        if not self._tip or not np.isfinite(loop.controller.received):
+        if not self._tip or snapshot is None or not np.isfinite(snapshot.received):
             return {}
-        J = end_effector_jacobian(loop.dynamics(), loop.controller.q, self._tip, self._offset)
-        values = dexterity(J)
-        way = np.full(6, np.nan) if snapshot is None else snapshot.end_effector[:2].sum(axis=0)
-        away = distance(way)
+        J = end_effector_jacobian(loop.dynamics(), snapshot.q, self._tip, self._offset)
+        values, away = dexterity(J), distance(snapshot.end_effector[:2].sum(axis=0))
         return {
             "end effector from its target [m]": f"{away[0]:.3g}",
             "end effector from its target [rad]": f"{away[1]:.3g}",

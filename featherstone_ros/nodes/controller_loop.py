@@ -7,6 +7,7 @@ From a joint state's bytes to a command's, everything is compiled and runs witho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import monotonic
 
 import numpy as np
@@ -46,8 +47,10 @@ class ControllerLoop(LoopMode):
     """A torque controller that a loop runs, until ``cleanup``.
 
     Attributes:
-        controller: The ``CompiledController``; any thread may read its single numbers.
+        controller: The ``CompiledController``; any thread may read its single numbers. All else is
+            in a ``snapshot``.
         arm: With the parameters in force.
+        last_known: The last snapshot.
     """
 
     ANSWER_TIMEOUT = 0.5  # [s]
@@ -90,6 +93,8 @@ class ControllerLoop(LoopMode):
             ahead=arm.timing.latency,
             wrench_link=arm.values["wrench_link"],
         )
+        self.last_known = _control.SnapshotRequest(len(self.space.names))
+        self.controller.apply(self.last_known, 0.0)
         self._formatter = RecordFormatter(self.space.names)
         self._unusable = RecentText(SHOW_REFUSAL)
         self._unusable_since = monotonic()
@@ -170,7 +175,17 @@ class ControllerLoop(LoopMode):
         """Return a snapshot of the loop's state."""
         snapshot = _control.SnapshotRequest(len(self.space.names))
         self.ask(snapshot)
+        self.last_known = snapshot
         return snapshot
+
+    def known(self) -> _control.SnapshotRequest:
+        """Return a snapshot; where the loop has no time to answer, the last one."""
+        if self._loop is None or self.running.has_ended:  # nobody else uses the controller
+            self.controller.apply(self.last_known, 0.0)
+            return self.last_known
+        with suppress(TrajectoryError):
+            self.snapshot()
+        return self.last_known
 
     def plan(self, arm: ControlledArm, loaded: Model | None) -> Callable[[], None]:
         """Return what goes over to other parameters; ``loaded``: with other payload or gravity."""
@@ -230,20 +245,19 @@ class ControllerLoop(LoopMode):
 
     def text_of(self, refusal: Reason) -> str:
         """Return why something is refused now."""
-        return refusal.text(self.space.names, TEXTS[self.phase], self.hold_reason())
+        return refusal.text(self.space.names, TEXTS[self.phase], self.hold_reason(self.known()))
 
-    def hold_reason(self) -> str:
+    def hold_reason(self, known: _control.SnapshotRequest) -> str:
         """Return why the arm is held; if states are refused, also why the last one was."""
-        hold = self.controller.hold
-        text: str = hold.text(self.space.names)
-        refused = self.state_refusal()
-        if hold.code is Cause.NO_STATES and refused:
+        text: str = known.hold.text(self.space.names)
+        refused = self.state_refusal(known)
+        if known.hold.code is Cause.NO_STATES and refused:
             text += f" (refused: {refused})"
         return text
 
-    def state_refusal(self) -> str:
+    def state_refusal(self, known: _control.SnapshotRequest) -> str:
         """Return why the last joint states were refused; empty if they were not."""
-        text: str = self.controller.rejection.text(self.space.names)
+        text: str = known.rejection.text(self.space.names)
         return self._unusable.recent or text
 
     # Records.

@@ -172,7 +172,7 @@ class FeedforwardController(ModelNode):
             loop, patience, self._loop = self._loop, self.time_to_rest, None
             age = inf if loop.stands else 0.0  # nobody knows where it goes on
             loop.halt(patience)
-            self._last_motion = last_motion(loop.controller, self.model, loop.now + age)
+            self._last_motion = last_motion(loop.known(), self.model, loop.now + age)
 
     def motion_left(self) -> str:
         """Return the joints that still moved when the loop ended, if that is known."""

@@ -168,7 +168,7 @@ class ClosedLoop:
     def binding(self) -> dict[str, str]:
         """By joint, in words: what has bound its drive since the last look, or is off."""
         if self.now > self._looked:
-            self._binding = self._watch.look(self.now, self.controller.compiled)
+            self._binding = self._watch.look(self.now, self.controller.snapshot())
             self._looked = self.now
         return dict(self._binding)
 

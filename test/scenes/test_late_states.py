@@ -102,7 +102,7 @@ def test_states_without_stamps_are_not_late_on_a_clock_that_begins_at_zero():
     controller.activate(0.0)
     for k in range(200):
         assert controller.accept_state(0.002 * k, q, 0.0 * q) is not None, controller.rejection
-    assert controller.compiled.time == pytest.approx(0.002 * 199)
+    assert controller.snapshot().time == pytest.approx(0.002 * 199)
 
 
 @pytest.mark.parametrize("robot", ROBOTS)

@@ -12,6 +12,8 @@ import numpy as np
 from compiled import cycle_calls
 from control_arm import NAMES, PERIOD, Bench
 
+from featherstone_ros import _control
+
 ROS_TIME = 1_700_000_000_000_000_000  # [ns] whenever a message is taken
 COMMANDS, DESIRED, ERROR = range(3)
 STATES, WRENCHES = range(2)
@@ -41,6 +43,12 @@ class LoopBench(Bench):
     def connect(self) -> None:
         """Take the compiled controller's cycle."""
         self.cycle = cycle_calls.Calls(self.compiled.capsule, self)
+
+    def snapshot(self) -> _control.SnapshotRequest:
+        """What the controller knows now."""
+        taken = _control.SnapshotRequest(len(NAMES))
+        self.compiled.apply(taken, self.now)
+        return taken
 
     @property
     def silence(self) -> int:

@@ -79,10 +79,10 @@ def test_nothing_can_be_asked_for_in_a_phase_that_follows_nothing(phase, request
 def test_to_activate_what_is_active_changes_nothing(phase):
     bench = Bench().start()
     REACH[phase](bench)
-    reason = bench.compiled.hold
+    reason = bench.controller.snapshot().hold
     assert reason.code
     bench.controller.activate(bench.now)
-    assert bench.controller.phase is phase and bench.compiled.hold == reason
+    assert bench.controller.phase is phase and bench.controller.snapshot().hold == reason
 
 
 def test_an_arm_that_somebody_moves_while_it_settles_is_held_where_it_is_activated():
@@ -141,7 +141,7 @@ def test_a_trajectory_that_is_under_way_has_no_time_to_be_reached(share, answer)
     place = bench.compiled.q
     off = share * START_TOLERANCE * X
     points = [Point(0.0, place - off), Point(1.0, place + off), Point(2.0, place - 3.0 * off)]
-    request = _control.FollowRequest(path(*points), bench.compiled.time - 1.0)
+    request = _control.FollowRequest(path(*points), bench.controller.snapshot().time - 1.0)
     assert bench.compiled.apply(request, bench.now) == answer
 
 
@@ -150,7 +150,7 @@ def test_a_trajectory_that_is_over_is_refused(ago, answer):
     bench = Bench().start()
     place = bench.compiled.q
     points = [Point(0.0, place), Point(1.0, place)]
-    request = _control.FollowRequest(path(*points), bench.compiled.time - ago)
+    request = _control.FollowRequest(path(*points), bench.controller.snapshot().time - ago)
     assert bench.compiled.apply(request, bench.now) == answer
     if answer:
         assert request.why(answer).found == pytest.approx(ago - 1.0)

@@ -96,7 +96,7 @@ def test_what_drives_are_told_is_the_law_of_python(seed):
     for _ in range(20):
         bench.arm.set_state(bench.arm.q, random.uniform(-0.3, 0.3, 2))
         bench.run(PERIOD)
-        moment = bench.controller.snapshot()
+        moment = bench.snapshot()
         law = commands(units, moment.command, moment.q, moment.qd)
         law = limited(units, law, bench.model.lower, bench.model.upper)
         assert_allclose(bench.told[~places], law[~places], rtol=1e-13, atol=1e-15)
@@ -111,7 +111,7 @@ def test_the_first_command_continues_a_torque_that_is_measured_in_any_unit(seed)
     bench.controller.activate(bench.now)
     while not bench.commands:
         bench.run(PERIOD)
-    torque = bench.controller.snapshot().command
+    torque = bench.snapshot().command
     assert_allclose(torque, bench.effort, atol=200.0 * PERIOD)
 
 
@@ -129,17 +129,17 @@ def test_own_limits_cut_and_are_counted():
     bench = Driven(units).start()
     bench.run(0.1)
     assert bench.told[0] == np.sign(bench.told[0]) and abs(bench.gravity()[0]) > 1.0
-    assert bench.compiled.drive_counts[0, 0] > 100 and bench.compiled.drive_counts[0, 1] == 0.0
+    assert bench.snapshot().drive_counts[0, 0] > 100 and bench.snapshot().drive_counts[0, 1] == 0.0
 
 
 def test_squared_currents_are_summed_for_the_motors_heat():
     units = DriveUnits(NAMES, "current", torque_constant=1.0, gear_ratio=2.0)
     bench = Driven(units).start()
     bench.run(0.1)
-    before = bench.compiled.drive_counts[1]
+    before = bench.snapshot().drive_counts[1]
     bench.run(0.5)
-    current = 0.5 * bench.controller.snapshot().command
-    assert_allclose(bench.compiled.drive_counts[1] - before, 0.5 * current**2, rtol=0.02)
+    current = 0.5 * bench.snapshot().command
+    assert_allclose(bench.snapshot().drive_counts[1] - before, 0.5 * current**2, rtol=0.02)
 
 
 # Positions that carry the torque
@@ -164,7 +164,7 @@ def test_a_servo_is_told_the_torque_as_an_offset():
     goal = bench.arm.q - 0.3
     bench.controller.set_trajectory(bench.now, NAMES, [Point(1.0, goal, np.zeros(2))])
     bench.run(0.5)
-    moment = bench.controller.snapshot()
+    moment = bench.snapshot()
     law = commands(bench.units, moment.command, *moment.desired[:2])
     assert np.abs(moment.desired[1]).max() > 0.2
     assert_allclose(bench.told, law, atol=1e-9)
@@ -177,7 +177,7 @@ def test_a_torque_leads_no_servo_beyond_the_joints_limits():
     upper = bench.model.upper[1]
     bench.arm.reset([0.8, upper - 0.001])
     bench.start()
-    assert bench.gravity()[1] > 0.4 and bench.compiled.drive_counts[0, 1] > 100
+    assert bench.gravity()[1] > 0.4 and bench.snapshot().drive_counts[0, 1] > 100
     assert bench.told[1] == pytest.approx(upper)
 
 
@@ -193,7 +193,7 @@ def test_joint_states_have_a_place_for_positions_and_one_for_torques():
     units = DriveUnits(NAMES, ("position", "torque"), **SERVO)
     bench = Driven(units, sends_joints=True).start()
     bench.run(0.3)
-    moment = bench.controller.snapshot()
+    moment = bench.snapshot()
     offset = moment.command[0] / 100.0
     assert_allclose(bench.row(48), moment.desired[0] + [offset, 0.0], atol=1e-9)
     np.testing.assert_array_equal(bench.row(0), [0.0, moment.command[1]])

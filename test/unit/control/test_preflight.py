@@ -316,11 +316,11 @@ def test_the_motion_inspected_is_the_one_that_is_followed():
     bench, seen = bench_following(Point(0.3, Q), Point(0.8, Q + 0.2))
     ((motion, begin),) = seen
     assert begin == 0.0
-    start = bench.compiled.time
+    start = bench.controller.snapshot().time
     for _ in range(5):
         bench.run(0.09)
         desired = bench.controller.desired()
-        expected = motion.state(bench.compiled.time - start)
+        expected = motion.state(bench.controller.snapshot().time - start)
         assert_allclose(desired.position, expected.position, atol=2e-3)
         assert_allclose(desired.velocity, expected.velocity, atol=2e-2)
 

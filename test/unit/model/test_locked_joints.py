@@ -152,8 +152,8 @@ def test_positions_come_with_the_arms_states_or_by_themselves(controller, model)
     published = dict(controller.message(0, message, round(10.1 * 1e9))[0])
     pose = np.frombuffer(published[POSE][-7 * 8 :])
     assert_allclose(pose[:3], whole.link_pose(q, "hand")[:3, 3], atol=1e-9)
-    assert controller.counters()["foreign"] == 1
-    assert controller.counters()["malformed"] == 0
+    assert snapshot(controller).foreign == 1
+    assert snapshot(controller).malformed == 0
 
 
 def test_while_it_commands_they_move_no_faster_than_they_can(controller):
