@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from studies import few_or_all, study
 
 from featherstone_ros import Dynamics, Simulator, UnknownNameError
+from featherstone_ros._control import MAX_WALLS
 from featherstone_ros.control import CartesianImpedance, Wall, box
 from featherstone_ros.control.cartesian_impedance import CartesianSettings, min_delay_margin
 from featherstone_ros.kinematics import inverse_kinematics, pose_error
@@ -398,6 +399,9 @@ def test_a_wall_that_is_put_up_about_the_hand_does_not_throw_it_out():
     arm.law.configure(walls=(wall,), max_force=20.0)
     arm.law.torque(HOME, np.zeros(7), 0.0)
     np.testing.assert_allclose(arm.law.report["wrench"][:3], [0.0, 0.0, 60.0], atol=1e-9)
+    arm.law.configure(walls=MAX_WALLS * (wall,))
+    with pytest.raises(ValueError, match=f"at most {MAX_WALLS}, got {MAX_WALLS + 1}"):
+        arm.law.configure(walls=(MAX_WALLS + 1) * (wall,))
 
 
 def test_a_box_keeps_the_tip_inside():

@@ -141,6 +141,15 @@ def test_errors_are_of_rounding(text):
     assert max(found.values()) < 2e-14, found
 
 
+def test_a_load_costs_no_digits():
+    """Frames 30 m away, of whose links the digits beyond a double count."""
+    model = Model.from_urdf(far_frames(0))
+    loaded = model.with_payload("link5", 1e-300, [0, 0, 0])
+    for name in ("link_parameters_rest", "first_moment_rest", "inertia_rest"):
+        np.testing.assert_array_equal(getattr(loaded.tree, name), getattr(model.tree, name))
+    assert model.tree.link_parameters_rest.any()
+
+
 @pytest.mark.parametrize("turns", [1e3, -1e3, 1e4])
 def test_joints_that_have_turned_far_keep_their_digits(turns):
     """However the frames were chosen: what they turn by is not added to the angle."""
