@@ -4,8 +4,8 @@
 from libc.math cimport NAN, expm1, fabs, fmin
 from libc.string cimport memcpy, memmove, memset
 
-from control.arm cimport (Arm, combine, drives_end_effector, gravity, leads_end_effector,
-                          moves_virtual_arm, pass_time)
+from control.arm cimport (Arm, accelerates, combine, drives_end_effector, gravity,
+                          leads_end_effector, moves_virtual_arm, pass_time)
 from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
 from control.cartesian_mode cimport (CartesianMode, drop_stale, follow_wrench, joint_motion,
                                      move_target, rest_anchored, return_to_anchor)
@@ -14,7 +14,7 @@ from control.controller_state cimport (Command, Controller, Supervision, Task,
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, Reason, because
 from control.fault_bounds cimport COASTING, FASTER, LIMIT_SLACK, LONGEST_STEP, REPEAT_TIME
 from control.impedance_modes cimport joint_effort
-from control.laws cimport damped_gravity, feedback, law, slide
+from control.laws cimport cut_together, damped_gravity, feedback, law, slide
 from control.measured_wrench cimport is_fresh
 from control.motion cimport sample
 from control.phase_changes cimport arrive, let_time_pass, respond
@@ -214,6 +214,7 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
                                const double* torque) noexcept nogil:
     """Turn an effort that includes gravity into the next command; False if it is not finite."""
     cdef const double* added = NULL
+    cdef bint together = is_tracking(&c.machine) and accelerates(&c.arm)
     if c.arm.settings.hardware_adds_gravity:                    # where the torque is for
         gravity(&c.arm.models, c.observer.q, sent.gravity_torque)
         for i in range(c.n):
@@ -223,7 +224,7 @@ cdef inline bint issue_command(Command* sent, PositionGovernor* positions, Servo
     if not (sent.governor.begins or is_tracking(&c.machine) or is_open_loop(&c.machine)):
         # no feedback would end the motion
         push_no_further(&sent.governor, c.observer.qd, dt / (dt + LASTING))
-    if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), dt,
+    if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), together, dt,
                   max(c.arm.settings.command_period, LONGEST_STEP)):
         return False
     if positions.used:
@@ -314,6 +315,9 @@ cdef inline void mode_torque(Task* task, Command* sent, StuckJoints* stuck, cons
             slide(c.n, task.desired + c.n, c.arm.settings.presliding_displacement, dt,
                   task.presliding)
         joint_law(c, sent.torque)
+        if accelerates(&c.arm):
+            stuck.share = cut_together(&c.arm, c.observer.q, task.desired, task.presliding,
+                                       sent.torque)
 
 
 cdef inline void complete_feedback(StuckJoints* stuck, const Controller* c) noexcept nogil:

@@ -11,7 +11,7 @@
 # Arrays are (n,), except the arm's state: (2, n) position and velocity, and a desired motion state:
 # (4, n), see motion.pxd. ``sliding`` are presliding states (smooth_friction.pxd).
 
-from libc.math cimport NAN
+from libc.math cimport NAN, fabs
 from libc.string cimport memset
 
 from control.arm cimport Arm, combine, drives_end_effector, feeds_forward, gravity
@@ -21,6 +21,14 @@ from control.torque_governor cimport all_finite
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, add_drives, drag, standing_torque, take_standing
 from smooth_friction cimport presliding
+
+cdef extern from *:
+    """
+    #define LEAST_SHARE (0.1)
+    """
+    const double LEAST_SHARE        # of the feedback, whatever limits leave: an arm whose motion, or
+                                    # load, is beyond them is still held
+
 
 cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,
                        double* sliding) noexcept nogil:
@@ -139,6 +147,33 @@ cdef inline void law(const Arm* arm, const double* state, const double* desired,
         torque[0] = NAN
     for i in range(n):
         torque[i] += desired[3 * n + i]
+
+
+cdef inline double cut_together(const Arm* arm, const double* state, const double* desired,
+                                const double* sliding, double* torque) noexcept nogil:
+    """Cut the feedback of computed torque by one factor, as far as effort limits require: what is
+    cut from one joint alone would move the others. Returns the share that is left.
+    """
+    cdef const double* limit = arm.joints.effort_limit
+    cdef double* planned = arm.models.scratch
+    cdef Py_ssize_t n = arm.models.n
+    cdef double share = 1.0
+    cdef bint fits = True
+    for i in range(n):
+        fits &= fabs(torque[i]) <= limit[i]
+    if fits:
+        return share
+    combine(&arm.models, state, state + n, desired + 2 * n, planned)
+    add_drives(&arm.joints.drives, n, state, desired + n, desired + 2 * n, sliding, planned)
+    for i in range(n):
+        planned[i] += desired[3 * n + i]
+        more = torque[i] - planned[i]
+        room = limit[i] - planned[i] if more > 0.0 else limit[i] + planned[i]
+        if room < share * fabs(more):
+            share = max(room / fabs(more), LEAST_SHARE)
+    for i in range(n):
+        torque[i] = planned[i] + share * (torque[i] - planned[i])
+    return share
 
 
 # Where the model says that an arm moves under an effort, without a joint state.

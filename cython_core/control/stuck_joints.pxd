@@ -68,13 +68,15 @@ cdef struct StuckJoints:
     double* friction         # known friction that the feedforward does not compensate
     double* max_friction     # the same of the largest that it may have
     double* feedback         # feedback in the last command that led the end effector
+    double share             # of the joints' feedback that was in the last command
     double* scratch          # (10, n)
 
 
 cdef inline void feedback_efforts(const Arm* arm, const double* q, const double* qd,
-                                  const double* desired, double* push) noexcept nogil:
-    """The feedback's share of the effort, for the desired state (4, n), and the same without the
-    velocities' share; push: (2, n).
+                                  const double* desired, double share,
+                                  double* push) noexcept nogil:
+    """The feedback's part of the effort, for the desired state (4, n), and the same without the
+    velocities' part; share: of it, in the command. push: (2, n).
     """
     cdef const JointSettings* joints = &arm.joints
     cdef double* weight = arm.models.scratch
@@ -90,7 +92,7 @@ cdef inline void feedback_efforts(const Arm* arm, const double* q, const double*
         if accelerates(arm):
             combine(&arm.models, q, NULL, row, total)
             for i in range(n):
-                row[i] = joints.drives.armature[i] * row[i] + total[i] - weight[i]
+                row[i] = share * (joints.drives.armature[i] * row[i] + total[i] - weight[i])
         for i in range(n):
             row[i] = min(max(row[i], -joints.effort_limit[i]), joints.effort_limit[i])
 
@@ -251,7 +253,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
         for i in range(n):
             push[n + i] = s.feedback[i] - contact[i]
     else:
-        feedback_efforts(arm, o.q, s.speed, desired, push)
+        feedback_efforts(arm, o.q, s.speed, desired, s.share, push)
     take_push(s, arm, o, desired, push, dt, braked)
     if h <= 0.0 or not is_pushed(s, &arm.joints):
         return

@@ -6,13 +6,14 @@
 #    arm is stopped, or held without feedback, the difference drives no joint further for long;
 # 2. clamp to the effort limits;
 # 3. rate limit, which wins over the clamp: if a limit is lowered below the present command, the
-#    command goes there at the rate limit;
+#    command goes there at the rate limit; in computed torque, where the torque of one joint also
+#    keeps others from moving, the rates cut the steps of all joints by one factor;
 # 4. where the joints follow no motion of limited speed: their speed limits, within the others.
 # To cut feedback first, then feedforward and gravity last leaves each joint with the same sum as a
 # clamp: so the clamp is all that is needed. featherstone_ros.control.torque_governor.cut tells what
 # has been cut.
 
-from libc.math cimport fmax, isfinite, sqrt, fabs
+from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
 from control.fault_bounds cimport STANDING_SPEED
@@ -277,24 +278,47 @@ cdef inline bint find_allowed(Governor* g, const JointSettings* joints, const do
     return saturated
 
 
+cdef inline double within_effort(const Governor* g, const JointSettings* joints,
+                                 const double* added, Py_ssize_t i) noexcept nogil:
+    """What is wanted of a joint, within its effort limits."""
+    bias = 0.0 if added == NULL else added[i]
+    return clamp(g.wanted[i], -joints.effort_limit[i] - bias, joints.effort_limit[i] - bias)
+
+
+cdef inline double common_share(const Governor* g, const JointSettings* joints,
+                                const double* added, double duration) noexcept nogil:
+    """How much of the way to what is wanted the rate limits leave to every joint."""
+    cdef double share = 1.0
+    for i in range(g.n):
+        step = fabs(within_effort(g, joints, added, i) - g.command[i])
+        share = fmin(share, joints.torque_rate[i] * duration / step)    # 0 / 0 is no limit
+    return share
+
+
 cdef inline bint govern(Governor* g, const JointSettings* joints, const double* asked,
-                        const double* added, const SpeedLimit* speed, double dt,
+                        const double* added, const SpeedLimit* speed, bint together, double dt,
                         double longest) noexcept nogil:
     """Work out the next command. Returns False, with nothing changed, if what is asked for is not
     finite.
 
     added: (n,) effort that the drives add by themselves, NULL for none; the limits apply to the
-    sum. speed: NULL where speed is limited otherwise. dt: time since the last command [s];
-    longest: of it, the torque rate of which this command may use up.
+    sum. speed: NULL where speed is limited otherwise. together: one factor cuts all steps. dt: time
+    since the last command [s]; longest: of it, the torque rate of which this command may use up.
     """
     cdef bint changed = False
+    cdef double share = 1.0
     if not all_finite(asked, g.n):
         return False
     memcpy(g.asked, asked, g.n * sizeof(double))
     transfer(g, dt)
     saturated = find_allowed(g, joints, added, min(dt, longest))
+    if together:
+        share = common_share(g, joints, added, min(dt, longest))
     for i in range(g.n):
-        g.command[i] = clamp(g.wanted[i], g.allowed.low[i], g.allowed.high[i])
+        goal = g.wanted[i]
+        if share < 1.0:
+            goal = g.command[i] + share * (within_effort(g, joints, added, i) - g.command[i])
+        g.command[i] = clamp(goal, g.allowed.low[i], g.allowed.high[i])
     if speed != NULL:
         keep_speed(speed, &g.allowed, g.n, joints.torque_rate, dt, g.command)
     for i in range(g.n):

@@ -89,7 +89,8 @@ cdef class TorqueGovernor:
         if velocity is not None:
             push_no_further(&self.its, numbers(velocity, self.its.n, "velocity"), 1.0)
 
-    def govern(self, cnp.ndarray asked not None, double dt, added=None, motion=None):
+    def govern(self, cnp.ndarray asked not None, double dt, added=None, motion=None,
+               bint together=False):
         """The next command (n,), or None, with nothing changed, if ``asked`` is not finite.
 
         Args:
@@ -99,6 +100,7 @@ cdef class TorqueGovernor:
             motion: What the speed limit needs (torque_governor.pxd): arrays (n,) of the limits
                 and velocities, (n, n) of the inverse inertia, (n,) of the torque that accelerates
                 nothing; None: no speed limit.
+            together: One factor cuts the steps of all joints.
         """
         cdef const double* others = NULL
         cdef const SpeedLimit* speed = NULL
@@ -107,8 +109,8 @@ cdef class TorqueGovernor:
         if motion is not None:
             speed = self._speed_limit(motion)
         asked_for = numbers(asked, self.its.n, "asked")
-        return (self.command if govern(&self.its, &self.settings, asked_for, others, speed, dt,
-                                       LONGEST_STEP)
+        return (self.command if govern(&self.its, &self.settings, asked_for, others, speed,
+                                       together, dt, LONGEST_STEP)
                 else None)
 
     cdef const SpeedLimit* _speed_limit(self, motion) except NULL:

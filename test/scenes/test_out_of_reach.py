@@ -1,13 +1,14 @@
-"""A target out of reach, in mode cartesian_impedance with nothing set: a spring at its bound."""
+"""What an arm cannot follow: a target out of reach, a corner of a path that no torque can turn."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from arm_scene import Scene, lead, load, play
+from arm_scene import Scene, lead, load, play, trajectory
 from studies import study
 
 from featherstone_ros.control.phases import RUNNING
+from featherstone_ros.control.trajectory import Point
 from featherstone_ros.simulation.closed_loop import ClosedLoop
 
 STARTS = {"xarm7": np.array([0.0, 0.02, 0.0, 1.31, 0.0, 0.72, 0.0])}
@@ -41,4 +42,19 @@ def test_an_arm_that_a_far_target_pulls_is_not_accused(robot, seed):
     assert 0.05 < played.speed.max() < 1.0
     assert played.speed[-1] < (0.02 if robot == "ur5e" else 0.2)  # the other one's wrist creeps
     assert "oscillates" not in played.text and "to the bit" not in played.text
+    assert played.loop.controller.phase in RUNNING
+
+
+@pytest.mark.parametrize(("robot", "seed"), [("panda", 4), ("ur5e", 2), ("ur5e", 5)])
+def test_a_corner_throws_no_joint_in_computed_torque(robot, seed):
+    """Its torques also keep the other joints in place: cut joint by joint, they would move them."""
+    model, random = load(robot).model, np.random.default_rng(seed)
+    lower, upper = np.maximum(model.lower, -2.0), np.minimum(model.upper, 2.0)
+    points = 0.5 * (lower + upper) + random.uniform(-0.25, 0.25, (3, model.n)) * (upper - lower)
+    times = np.cumsum(np.abs(np.diff(points, axis=0) / model.velocity_limit).max(axis=1) / 0.5)
+    corners = trajectory([Point(t, q) for t, q in zip(times, points[1:], strict=True)])
+    mode = {"mode": "computed_torque"}
+    played = play(Scene(robot, {0.1: corners}, times[-1] + 0.5, points[0], mode))
+    assert 0.4 < played.speed.max() < 1.0
+    assert "faster" not in played.text and "oscillates" not in played.text
     assert played.loop.controller.phase in RUNNING

@@ -58,6 +58,17 @@ def test_fade_drives_no_joint_on_that_moves(velocity):
     assert_allclose(it.govern(np.zeros(2), DT), first)
 
 
+def test_steps_that_are_cut_together_keep_their_direction():
+    it = governor([1.0, 2.0])
+    assert_allclose(it.govern(np.array([9.0, 4.0]), DT, together=True), [1.2, 2.05])
+    assert_allclose(it.govern(np.array([1.2, 99.0]), DT, together=True), [1.2, 2.25])
+    assert_allclose(it.govern(np.array([1.4, 2.3]), DT, together=True), [1.4, 2.3])
+    assert it.counts() == (1, 2)
+    assert_allclose(
+        it.govern(np.array([99.0, 2.3]), DT, np.array([5.0, 0.0]), together=True), [1.6, 2.3]
+    )
+
+
 def test_start_in_the_middle_of_a_fade_forgets_it():
     it = governor()
     it.begin_transfer(0.2)
