@@ -2,9 +2,8 @@
 
 import timeit
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from importlib import metadata
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from typing import Any
@@ -13,9 +12,9 @@ import numpy as np
 
 import featherstone_ros as fr
 from benchmarks import peers
+from benchmarks.robots import EXAMPLES, STANDARD, Robot, example_files, example_robots, read
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.model.robots import robot_file
 
 ARGUMENTS = {  # of every public method of Dynamics
     "rnea": "q, qd, qdd",
@@ -62,8 +61,6 @@ SECTIONS = {
     "Pinocchio's forward dynamics does not have, and with up to 100 joints.",
 }
 PACKAGES = {"Pinocchio": ("pinocchio", "pin"), "MuJoCo": ("mujoco", "mujoco")}
-EXAMPLES = "example-robot-data"
-STANDARD = {"ur10_robot": "UR10", "g1_29dof_rev_1_0": "G1 humanoid"}  # of these, beside the Panda
 TIME_STEP, STEPS, SIMULATORS = 1e-3, 100, 256
 CHAIN = (10, 30, 100, 300, 1000)
 MAX_JOINTS = 100  # of Pinocchio's: its data grow with their cube, to 1.7 GB for 300
@@ -104,54 +101,6 @@ class Call:
         timeit.timeit(statement, globals={**self.names, "found": found}, number=1)
         result = self.read(found[0])
         return [np.array(a) for a in (result if isinstance(result, tuple) else (result,))]
-
-
-@dataclass(frozen=True)
-class Robot:
-    """A description that every peer reads.
-
-    Attributes:
-        name: For tables.
-        text: Its URDF.
-        base: As ``Model.from_urdf`` takes it.
-    """
-
-    name: str
-    text: str = field(repr=False)
-    base: str = "fixed"
-
-    @cached_property
-    def model(self) -> fr.Model:
-        """Ours."""
-        return fr.Model.from_urdf(self.text, base=self.base)
-
-    @cached_property
-    def simple(self) -> bool:
-        """Whether it has joints, all of them moving on their own: peers treat the others apart."""
-        return self.model.n > 0 and not (self.model.mimics or self.model.locked)
-
-    @cached_property
-    def last_link(self) -> str:
-        """The last one that joints move."""
-        dynamics, q = fr.Dynamics(self.model), np.zeros(self.model.nq)
-        q[3 : 7 * (self.base == "floating")] = 0.5
-        links = reversed(self.model.link_names)
-        return next(link for link in links if dynamics.jacobian(q, link).any())
-
-    def state(self, *batch: int) -> dict[str, Any]:
-        """Return the names in ``ARGUMENTS``: a state, always the same, and the last link."""
-        n = self.model.nv
-        random = np.random.default_rng(0).uniform(-1, 1, (4, *batch, n))
-        state: dict[str, Any] = dict(zip(("q", "qd", "qdd", "tau"), random, strict=True))
-        if self.base == "floating":  # a quaternion in place of three numbers
-            x, y, z = np.moveaxis(state["q"][..., 3:6], -1, 0)
-            w = np.sqrt(4 - x * x - y * y - z * z)
-            state["q"] = np.insert(state["q"], 6, w, axis=-1)
-            state["q"][..., 3:7] /= 2
-        link = self.last_link
-        return state | {
-            "prescribed": np.arange(n) % 2 == 0, "link": link, "f_ext": {link: np.ones(6)},
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -247,31 +196,6 @@ def missing() -> list[str]:
     if not example_files():
         found.append(f"{EXAMPLES} is not installed (pip install {EXAMPLES}): only the Panda")
     return found
-
-
-def read(path: str) -> Robot:
-    """Return a robot of the package by name, or of a URDF file."""
-    file = robot_file(path)
-    return Robot("Panda" if path == "panda" else file.stem, file.read_text())
-
-
-def example_files() -> list[Any]:
-    """Return the URDFs of example-robot-data; none where it is not installed."""
-    try:
-        files = metadata.files(EXAMPLES) or ()
-    except metadata.PackageNotFoundError:
-        return []
-    return sorted(file for file in files if file.suffix == ".urdf")
-
-
-def example_robots() -> dict[str, Robot]:
-    """Return all of example-robot-data by name; of two of the same name the last."""
-    texts = {file.stem: file.read_text() for file in example_files()}
-    return {
-        name: Robot(STANDARD.get(name, name), text)
-        for name, text in texts.items()
-        if "<link" in text
-    }
 
 
 def is_comparable(robot: Robot) -> bool:

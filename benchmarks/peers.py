@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 from defusedxml.ElementTree import fromstring
 
+from benchmarks.robots import Robot
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.body_tree import BodyTree
-
-if TYPE_CHECKING:
-    from benchmarks.cases import Robot
 
 # How joints are numbered in a result.
 ROWS, COLUMNS, SQUARE, NONE = "rows", "columns", "square", "none"

@@ -146,3 +146,7 @@ class BagError(FeatherstoneError):
 
 class NothingRecordedError(BagError):
     """It can be read, but has no message of the type or topic that is asked for."""
+
+
+class StartError(FeatherstoneError):
+    """A node cannot start: a parameter, the robot description or the command line is wrong."""

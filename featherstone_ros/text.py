@@ -16,3 +16,8 @@ def shortened(error: object) -> str:
     if len(text) <= LONGEST_ERROR:
         return text
     return f"{text[:half]} ... {text[-half:]}"
+
+
+def one_line(error: Exception) -> str:
+    """Return the error's message without line breaks, its middle left out where it is endless."""
+    return " ".join(shortened(error).split())

@@ -22,10 +22,10 @@ from featherstone_ros.control.phases import TRACKING, Event, Phase
 from featherstone_ros.control.trajectory import TrajectoryError
 from featherstone_ros.nodes.controller_loop import ControllerLoop
 from featherstone_ros.nodes.lifecycle import ASSUMED, ModelNode
+from featherstone_ros.nodes.locked_joints import LockedJointsReport
 from featherstone_ros.nodes.motion_input import MotionInput
 from featherstone_ros.nodes.node_diagnostics import (
     DuplicatePublishers,
-    LockedJointsReport,
     Report,
     publishers_of,
 )
@@ -126,8 +126,7 @@ class ControllerDiagnostics:
             "age of joint states on arrival [s]": f"{snapshot.late if snapshot else 0.0:.3f}",
             "joint states accepted": known.accepted,
             **{f"joint states refused, {k}": n for k, n in rejections(known).items()},
-            "messages refused on joint_states": known.malformed
-            + runner.counters()["too_large"],
+            "messages refused on joint_states": known.malformed + runner.counters()["too_large"],
             "joint states of other joints": known.foreign,
             **{
                 f"messages refused on {topic.removeprefix('~/')}": n
@@ -145,9 +144,7 @@ class ControllerDiagnostics:
             ASSUMED: node.assumption or "none",
             **motions.stream.report(),
             **self._dexterity(snapshot),
-            **self._locked.values(
-                controller.locked, controller.heard_locked, known.accepted > 0
-            ),
+            **self._locked.values(controller.locked, controller.heard_locked, known.accepted > 0),
             "scheduling": loop.running.scheduling,
         }
         return Report(bytes([level]), text, values)

@@ -33,7 +33,8 @@ from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.model.joint_selection import NAME
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.node_diagnostics import RecentText, unknown_joints
+from featherstone_ros.nodes.locked_joints import unknown_joints
+from featherstone_ros.nodes.node_diagnostics import RecentText
 from featherstone_ros.nodes.realtime_loop import LoopMode, Record
 from featherstone_ros.nodes.topics import AHEAD, NEWEST, RELIABLE
 from featherstone_ros.parameter import Value

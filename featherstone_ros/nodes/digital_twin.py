@@ -11,12 +11,12 @@ from featherstone_ros.control.controller_parameters import (
     PAYLOAD_PARAMETERS,
     payload_parameters_of,
 )
+from featherstone_ros.errors import StartError
 from featherstone_ros.model import EARTH, Model
 from featherstone_ros.model.drives import Drives
 from featherstone_ros.model.joint_selection import locked_parameters
 from featherstone_ros.model.parameter_files import PAYLOAD_NAMES
 from featherstone_ros.nodes import payload_service
-from featherstone_ros.nodes.execution import StartError
 from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.shadow_mode import ShadowMode
 from featherstone_ros.nodes.simulate_mode import BASE_PARAMETERS, SimulateMode, topic_parameter

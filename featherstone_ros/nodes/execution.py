@@ -40,8 +40,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from featherstone_ros import __version__
-from featherstone_ros.errors import GET_ROS, FeatherstoneError
-from featherstone_ros.text import shortened
+from featherstone_ros.errors import GET_ROS, StartError
+from featherstone_ros.text import one_line
 
 if TYPE_CHECKING:
     from featherstone_ros.nodes.lifecycle import ModelNode
@@ -49,10 +49,6 @@ if TYPE_CHECKING:
 LONGEST_END = 5.0  # [s] for an orderly end after the arm has come to rest; then it is forced
 REST_CHECK_PERIOD = 0.01  # [s] between two checks whether the arm has come to rest
 MOVING = 5  # exit status
-
-
-class StartError(FeatherstoneError):
-    """A node cannot start: a parameter, the robot description or the command line is wrong."""
 
 
 def run(node_class: str, args: Sequence[str] | None = None, usage: str = "") -> int:
@@ -210,11 +206,6 @@ def is_start_error(error: Exception) -> bool:
         rclpy_implementation.UnknownROSArgsError,
     )
     return isinstance(error, mistakes)
-
-
-def one_line(error: Exception) -> str:
-    """Return the error's message without line breaks, its middle left out where it is endless."""
-    return " ".join(shortened(error).split())
 
 
 CLEAN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

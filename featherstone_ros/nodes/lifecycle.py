@@ -22,12 +22,11 @@ from rclpy.time_source import CLOCK_TOPIC
 from std_msgs.msg import String
 
 from featherstone_ros.control.armature import unset_armature
-from featherstone_ros.errors import FeatherstoneError, ModelError
+from featherstone_ros.errors import FeatherstoneError, ModelError, StartError
 from featherstone_ros.model import Model
 from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.model.parameter_files import misspelt
 from featherstone_ros.model.robots import description_text
-from featherstone_ros.nodes.execution import StartError, one_line
 from featherstone_ros.nodes.node_diagnostics import (
     ERROR,
     OK,
@@ -40,7 +39,7 @@ from featherstone_ros.nodes.node_diagnostics import (
 from featherstone_ros.nodes.parameters import Commit, Parameters
 from featherstone_ros.nodes.topics import LATCHED, SeldomGroup
 from featherstone_ros.parameter import Parameter, Value
-from featherstone_ros.text import plain
+from featherstone_ros.text import one_line, plain
 
 ASSUMED = "armature assumed"  # in the diagnostics
 REST_CHECK_PERIOD = 0.02  # [s] between two checks whether the arm has come to rest

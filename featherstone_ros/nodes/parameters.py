@@ -29,7 +29,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from featherstone_ros.nodes.execution import StartError
+from featherstone_ros.errors import StartError
 from featherstone_ros.parameter import NAMES, Parameter, Value
 from featherstone_ros.text import plain, shortened
 

@@ -8,8 +8,9 @@ changes until somebody loads them there.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from threading import Event, Thread, current_thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -22,9 +23,6 @@ from featherstone_ros.nodes.lifecycle import ModelNode
 from featherstone_ros.nodes.topics import LATCHED
 from featherstone_ros.observer.shadow_settings import default_link
 from featherstone_ros.parameter import Parameter
-
-if TYPE_CHECKING:
-    from featherstone_ros.nodes.shadow_mode import ShadowMode
 
 POLL_PERIOD = 0.1  # [s] between two collections of the states received
 WAITING = 32_768  # states at most in the buffer; further ones are dropped
@@ -41,9 +39,18 @@ PARAMETERS = (
 class PayloadService:
     """Collects states when asked to, and answers on ``~/payload`` and on the diagnostics."""
 
-    def __init__(self, node: ModelNode, mode: ShadowMode) -> None:
-        """Offer the service, for the arm of a mode."""
-        self._node, self._mode = node, mode
+    def __init__(
+        self,
+        node: ModelNode,
+        placed: Callable[[], Model],
+        collect: Callable[[StateBuffer | None], None],
+    ) -> None:
+        """Offer the service.
+
+        ``placed``: returns the arm as it stands. ``collect``: has states stored from now on; None:
+        no longer.
+        """
+        self._node, self._placed, self._collect = node, placed, collect
         self._search: Thread | None = None
         self._ended = Event()
         self._destroyed = False
@@ -64,7 +71,7 @@ class PayloadService:
             self._ended.set()
             self._search.join()
             self._search = None
-            self._mode.collect(None)
+            self._collect(None)
 
     @property
     def text(self) -> str:
@@ -79,14 +86,14 @@ class PayloadService:
         self.stop()
         link = str(node.parameters["payload_link"]) or default_link(node.model)
         try:
-            online = _online(node, self._mode.placed(), link)
+            online = _online(node, self._placed(), link)
         except FeatherstoneError as error:
             response.message = str(error)
             return response
         states = StateBuffer(node.model.n, WAITING)
         self._ended.clear()
         self._said = f"collecting, 0%: turn {link} about several axes"
-        self._mode.collect(states)
+        self._collect(states)
         search = (online, states)
         self._search = Thread(target=self._find, args=search, name="payload", daemon=True)
         self._search.start()
@@ -138,7 +145,7 @@ class PayloadService:
             if self._destroyed:
                 return
             if self._search is search:
-                self._mode.collect(None)
+                self._collect(None)
             self._node.get_logger().info(f"payload: {said}")
             if text:
                 self._publisher.publish(String(data=text))

@@ -19,7 +19,8 @@ from featherstone_ros.message_faults import refusal
 from featherstone_ros.model import Model
 from featherstone_ros.model.joint_selection import locked_positions
 from featherstone_ros.nodes.lifecycle import ModelNode
-from featherstone_ros.nodes.node_diagnostics import LockedJointsReport, RecentText, Report
+from featherstone_ros.nodes.locked_joints import LockedJointsReport
+from featherstone_ros.nodes.node_diagnostics import RecentText, Report
 from featherstone_ros.nodes.parameters import Commit
 from featherstone_ros.nodes.payload_service import PayloadService
 from featherstone_ros.nodes.realtime_loop import LoopMode, Record
@@ -57,7 +58,7 @@ class ShadowMode(LoopMode):
         self._shadow, self._locked = shadow, LockedJointsReport(node)
         self._activated = self.now
         self._restart = RecentText(RESTART_MEMORY)
-        self._payload = PayloadService(node, self)
+        self._payload = PayloadService(node, self.placed, self.collect)
 
     # Lifecycle.
 

@@ -28,12 +28,11 @@ from featherstone_ros.control.payload import model_with_payload
 from featherstone_ros.message_faults import refusal
 from featherstone_ros.message_templates import BaseMessage, odometry, tf_message
 from featherstone_ros.model.model import BASES
-from featherstone_ros.nodes.execution import one_line
 from featherstone_ros.nodes.lifecycle import ModelNode
+from featherstone_ros.nodes.locked_joints import LockedJointsReport
 from featherstone_ros.nodes.node_diagnostics import (
     ERROR,
     DuplicatePublishers,
-    LockedJointsReport,
     Report,
 )
 from featherstone_ros.nodes.parameters import Commit
@@ -42,6 +41,7 @@ from featherstone_ros.nodes.topics import AHEAD, EVERY, RELIABLE, TRANSFORMS
 from featherstone_ros.parameter import Parameter, Value
 from featherstone_ros.simulation import SimulatorSettings, Twin
 from featherstone_ros.simulation.twin import NANOSECONDS, fault_text, snapshot, twin_settings
+from featherstone_ros.text import one_line
 
 Answer = TypeVar("Answer", Trigger.Response, SetBool.Response)
 

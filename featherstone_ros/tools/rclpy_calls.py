@@ -21,7 +21,8 @@ from rclpy.subscription import Subscription
 from trajectory_msgs.msg import JointTrajectory
 
 from featherstone_ros.errors import FeatherstoneError
-from featherstone_ros.nodes.execution import is_start_error, one_line
+from featherstone_ros.nodes.execution import is_start_error
+from featherstone_ros.text import one_line
 from featherstone_ros.tools.interruption import held
 from featherstone_ros.tools.node_status import PATIENCE, SAY, StatusTable
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,6 @@ from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.progress import Progress
 from featherstone_ros.simulation.closed_loop import ClosedLoop, Record
 from featherstone_ros.simulation.simulated_arm import SimulatedArm
-
-if TYPE_CHECKING:
-    from featherstone_ros.tools.proposal import Proposal
 
 MOVE, MOVE_TIME = 0.2, 3.0  # [rad or m] at most, [s] of the motion
 REST = 0.5  # [s] before and after it
@@ -96,19 +92,19 @@ def _too_heavy(model: Model, start: Floats, move: Floats) -> NDArray[np.bool_]:
 
 
 def drive(
-    proposal: Proposal,
+    arm: ControlledArm,
+    start: Floats,
     goal: Point,
     excess: float = 0.0,
     progress: Progress = lambda done, total: None,
 ) -> Drive:
     """Drive to a goal on a twin that answers as late as the gains allow for.
 
-    ``excess``: how much heavier the twin is than the controller believes, as a share. ``progress``:
-    told how many periods are done, and how many there are.
+    ``start``: as for ``follow``, also the rest.
     """
-    result = follow(proposal.arm, proposal.start, [goal], excess, progress=progress)
+    result = follow(arm, start, [goal], excess, progress=progress)
     if not result.trouble and result.peak.max() > FAR:
-        return replace(result, trouble=_far(proposal.arm, result.peak))
+        return replace(result, trouble=_far(arm, result.peak))
     return result
 
 

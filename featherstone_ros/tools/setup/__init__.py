@@ -92,11 +92,11 @@ def run(args: argparse.Namespace, console: Console) -> Result:
             raise FeatherstoneError(f"--{error}") from None
         except OSError as error:
             raise FeatherstoneError(f"{urdf} cannot be read: {error.strerror}") from None
+        goal, drives = proposal.goal, []
         try:
-            drives = [
-                drive(proposal, proposal.goal, excess, partial(_report, progress, done))
-                for done, excess in enumerate((0.0, HEAVIER), CHOICE)
-            ]
+            for done, excess in enumerate((0.0, HEAVIER), CHOICE):
+                share = partial(_report, progress, done)
+                drives.append(drive(proposal.arm, proposal.start, goal, excess, share))
         except ValueError as error:
             raise FeatherstoneError(f"the controller would not start: {error}") from None
         report = summary(proposal, drives)

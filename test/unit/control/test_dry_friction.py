@@ -73,7 +73,7 @@ def test_an_arm_with_known_friction_arrives(path, duration):
     """By tanh(qd / 0.02 rad/s) they ended up to 23 and 91 mrad off."""
     proposal = proposed(path)
     goal = replace(first_motion(proposal.model, proposal.start), time=duration)
-    driven = drive(proposal, goal)
+    driven = drive(proposal.arm, proposal.start, goal)
     assert not driven.trouble
     assert driven.end.max() < ARRIVED
     assert driven.peak.max() < 3 * ARRIVED

@@ -88,7 +88,10 @@ def test_every_arm_gets_a_file_with_which_it_follows(path, tmp_path, tool):
     assert np.all(start >= model.lower) and np.all(start <= model.upper)
     assert np.all(np.abs(Dynamics(model).gravity(start)) < model.effort_limit)
     assert controller.get("tip", model.link_names[0]) in model.link_names
-    assert drive(proposal, first_motion(model, proposal.start)).peak.max() < FOLLOWS
+    assert (
+        drive(proposal.arm, proposal.start, first_motion(model, proposal.start)).peak.max()
+        < FOLLOWS
+    )
     for step in ("featherstone-ros run", "featherstone-ros replay", "ros2 launch", "ros2 control"):
         assert step in shown
     assert ("control_msgs is missing" in shown) == (find_spec("control_msgs") is None)
@@ -158,14 +161,17 @@ def test_the_motion_stays_within_half_the_room_and_the_speed(panda):
 
 def test_what_the_model_does_not_know_shows_in_the_second_drive(panda):
     goal = first_motion(panda.model, panda.start)
-    exact, heavier = drive(panda, goal), drive(panda, goal, HEAVIER)
+    exact, heavier = (
+        drive(panda.arm, panda.start, goal),
+        drive(panda.arm, panda.start, goal, HEAVIER),
+    )
     assert not exact.trouble and not heavier.trouble
     assert heavier.peak.max() > 3 * exact.peak.max()
 
 
 def test_a_drive_that_fails_says_why(panda):
     wrong = replace(panda, gains=ChosenGains(100.0 * panda.gains.p, 100.0 * panda.gains.d, {}))
-    failed = drive(wrong, first_motion(panda.model, panda.start))
+    failed = drive(wrong.arm, wrong.start, first_motion(panda.model, panda.start))
     assert failed.trouble
     assert f"it failed: {failed.trouble}" in parameter_file(wrong, [failed])
 
@@ -262,7 +268,7 @@ def test_an_arm_that_is_stable_with_drives_alone_gets_as_little_of_them_as_will_
     for more in (1.0, 3.0, 30.0):  # real drives may have more
         loop = SampledLoop(proposal.model, more * armature, proposal.loop.timing)
         assert loop.is_stable(gains.p, gains.d)
-    driven = drive(proposal, first_motion(proposal.model, proposal.start))
+    driven = drive(proposal.arm, proposal.start, first_motion(proposal.model, proposal.start))
     assert not driven.trouble and driven.peak.max() < 4.0 * FOLLOWS  # with 12.5 ms of latency
     path = tmp_path / "panda.yaml"
     path.write_text(parameter_file(proposal, [driven]))
