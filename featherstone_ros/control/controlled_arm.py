@@ -145,7 +145,7 @@ class ControlledArm:
     @classmethod
     def from_robot(
         cls,
-        robot: str,
+        robot: str | PathLike[str],
         joints: Iterable[str] | None = None,
         parameters: Files | None = None,
         joint_limits: str | PathLike[str] | None = None,

@@ -136,13 +136,22 @@ class Motion:
 
 @dataclass(frozen=True)
 class Point:
-    """One point as received: values per joint in the order of the trajectory's names, or none."""
+    """One point as received: values per joint in the order of the trajectory's names, or none.
+
+    ``None`` stands for no values, too.
+    """
 
     time: float  # from the trajectory's start [s]
     positions: Sequence[float]
     velocities: Sequence[float] = ()
     accelerations: Sequence[float] = ()
     effort: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        """Have one form of no values."""
+        for name in ("velocities", "accelerations", "effort"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, ())
 
 
 class Trajectory:

@@ -235,7 +235,7 @@ class Model:
     @classmethod
     def from_robot(
         cls,
-        robot: str,
+        robot: str | PathLike[str],
         joints: Iterable[str] | None = None,
         locked: Mapping[str, float] | None = None,
         gravity: ArrayLike = EARTH,

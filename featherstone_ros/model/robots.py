@@ -174,13 +174,15 @@ def robot_names() -> list[str]:
     return sorted(path.stem for path in (share_directory() / "config").glob("*.urdf"))
 
 
-def robot_file(robot: str) -> RobotFile:
+def robot_file(robot: str | PathLike[str]) -> RobotFile:
     """Return the absolute path of a robot's description, with the arguments of its xacro.
 
-    ``robot``: one of ``robot_names()``, or the path of a URDF or xacro file, which the xacro's
-    arguments may follow: ``ur.urdf.xacro name:=ur5e ur_type:=ur5e``.
+    ``robot``: one of ``robot_names()``, or the path of a URDF or xacro file, which in a text the
+    xacro's arguments may follow: ``ur.urdf.xacro name:=ur5e ur_type:=ur5e``.
     """
-    name, arguments = split_source(robot)
+    name, arguments = os.fspath(robot), getattr(robot, "arguments", NO_ARGUMENTS)
+    if isinstance(robot, str):
+        name, arguments = split_source(robot)
     if name in robot_names():
         return robot_source(share_directory() / "config" / f"{name}.urdf", arguments)
     path = Path(name).expanduser().absolute()
@@ -189,7 +191,7 @@ def robot_file(robot: str) -> RobotFile:
     return robot_source(path, arguments)
 
 
-def robot_parameters(robot: str) -> Path | None:
+def robot_parameters(robot: str | PathLike[str]) -> Path | None:
     """Return the parameter file of a robot in ``config/``, None for any other robot."""
     path = share_directory() / "config" / f"{robot}.yaml"
     return path if robot in robot_names() and path.is_file() else None

@@ -64,7 +64,8 @@ def test_names_in_any_order():
 
 
 def test_points_of_a_policy_without_times_come_at_its_frequency():
-    points = [Point(0.0, HOME + 0.01 * k, (), (), ()) for k in range(4)]
+    points = [Point(0.0, HOME + 0.01 * k, None, None) for k in range(4)]
+    assert points[0].velocities == points[0].accelerations == ()
     chunk = timed(points, 20.0)
     assert [point.time for point in chunk] == [0.0, 0.05, 0.1, 0.15]
     assert all(new.positions is old.positions for new, old in zip(chunk, points, strict=True))

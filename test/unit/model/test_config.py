@@ -151,8 +151,9 @@ def test_model_of_our_robot_is_made_in_any_folder_without_a_warning(
     assert model.gravity.tolist() == [0, 0, 1]
 
 
-def test_model_of_a_path_is_that_of_the_file_with_its_warnings(caplog):
-    model = Model.from_robot(str(robot_file("panda")))
+@pytest.mark.parametrize("kind", [str, Path])
+def test_model_of_a_path_is_that_of_the_file_with_its_warnings(kind, caplog):
+    model = Model.from_robot(kind(robot_file("panda")))
     assert model.joint_names == Model.from_robot("panda").joint_names
     assert "panda_link4" in caplog.text
 
