@@ -144,7 +144,7 @@ cdef class CompiledController(CycleOwner):
         s.speed, s.gained = m.doubles(n), m.doubles(n)
         s.lower_bound, s.expected = m.doubles(3 * n), m.doubles(3 * n)
         s.inertia, s.friction, s.max_friction = m.doubles(n), m.doubles(n), m.doubles(n)
-        s.feedback, s.scratch = m.doubles(n), m.doubles(10 * n)
+        s.feedback, s.scratch, s.H = m.doubles(n), m.doubles(10 * n), m.doubles(n * n)
 
     cdef _set_limits(self, space):
         cdef JointLimits* limits = &self.control.controller.arm.limits

@@ -69,32 +69,45 @@ cdef struct StuckJoints:
     double* max_friction     # the same of the largest that it may have
     double* feedback         # feedback in the last command that led the end effector
     double share             # of the joints' feedback that was in the last command
+    double* H                # (n, n) scratch
     double* scratch          # (10, n)
 
 
-cdef inline void feedback_efforts(const Arm* arm, const double* q, const double* qd,
-                                  const double* desired, double share,
-                                  double* push) noexcept nogil:
+cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil:
+    """Whether a joint's position has changed, or its measured velocity shows that it moves between
+    two steps of its encoder.
+    """
+    return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
+
+
+cdef inline void feedback_efforts(const StuckJoints* s, const Arm* arm, const Observer* o,
+                                  const double* desired, double* push) noexcept nogil:
     """The feedback's part of the effort, for the desired state (4, n), and the same without the
-    velocities' part; share: of it, in the command. push: (2, n).
+    velocities' part; push: (2, n).
+
+    Of accelerations, what moves with other joints that are seen to move is no push.
     """
     cdef const JointSettings* joints = &arm.joints
-    cdef double* weight = arm.models.scratch
-    cdef double* total = arm.models.scratch + arm.models.n
-    cdef Py_ssize_t n = arm.models.n
+    cdef double* H = s.H
+    cdef double* asked = s.scratch + 2 * s.n
+    cdef Py_ssize_t n = s.n
     for i in range(n):
-        push[i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * (desired[n + i] - qd[i])
-        push[n + i] = joints.p[i] * (desired[i] - q[i]) + joints.d[i] * desired[n + i]
+        push[i] = joints.p[i] * (desired[i] - o.q[i]) + joints.d[i] * (desired[n + i] - s.speed[i])
+        push[n + i] = joints.p[i] * (desired[i] - o.q[i]) + joints.d[i] * desired[n + i]
     if accelerates(arm):
-        gravity(&arm.models, q, weight)
-    for k in range(2):
-        row = push + k * n
-        if accelerates(arm):
-            combine(&arm.models, q, NULL, row, total)
-            for i in range(n):
-                row[i] = share * (joints.drives.armature[i] * row[i] + total[i] - weight[i])
+        arm.models.newest.model.crba(arm.models.newest.model.self, o.q, H)
+        memcpy(asked, push, 2 * n * sizeof(double))
         for i in range(n):
-            row[i] = min(max(row[i], -joints.effort_limit[i]), joints.effort_limit[i])
+            H[i * (n + 1)] += joints.drives.armature[i]
+            for k in range(2):
+                push[k * n + i] = 0.0
+                for j in range(n):
+                    if j == i or not is_seen_to_move(o, j):
+                        push[k * n + i] += s.share * H[i * n + j] * asked[k * n + j]
+    for k in range(2):
+        for i in range(n):
+            limit = joints.effort_limit[i]
+            push[k * n + i] = min(max(push[k * n + i], -limit), limit)
 
 
 cdef inline double max_stiction(const JointSettings* joints, Py_ssize_t i) noexcept nogil:
@@ -121,13 +134,6 @@ cdef inline bint was_stopped(const JointSettings* joints, Py_ssize_t i, double p
             and ((fabs(push) > max_stiction(joints, i) and gained * push <= 0.0)
                  or (fabs(desired_speed) > 2.0 * fabs(speed) + STICKING_SPEED
                      and gained * desired_speed <= 0.0)))
-
-
-cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil:
-    """Whether a joint's position has changed, or its measured velocity shows that it moves between
-    two steps of its encoder.
-    """
-    return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
 
 
 cdef inline void begin_watch(StuckJoints* s, const Arm* arm, const Observer* o,
@@ -253,7 +259,7 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
         for i in range(n):
             push[n + i] = s.feedback[i] - contact[i]
     else:
-        feedback_efforts(arm, o.q, s.speed, desired, s.share, push)
+        feedback_efforts(s, arm, o, desired, push)
     take_push(s, arm, o, desired, push, dt, braked)
     if h <= 0.0 or not is_pushed(s, &arm.joints):
         return

@@ -45,16 +45,22 @@ def test_an_arm_that_a_far_target_pulls_is_not_accused(robot, seed):
     assert played.loop.controller.phase in RUNNING
 
 
-@pytest.mark.parametrize(("robot", "seed"), [("panda", 4), ("ur5e", 2), ("ur5e", 5)])
-def test_a_corner_throws_no_joint_in_computed_torque(robot, seed):
-    """Its torques also keep the other joints in place: cut joint by joint, they would move them."""
+@pytest.mark.parametrize(
+    ("robot", "seed", "moving"),
+    [("panda", 4, 1.0), ("ur5e", 2, 1.0), ("ur5e", 5, 1.0), ("panda", 3, 0.4), ("ur5e", 1, 0.4)],
+)
+def test_a_corner_throws_no_joint_in_computed_torque(robot, seed, moving):
+    """Its torques also keep other joints in place: cut joint by joint, they would move them. One
+    that such a torque keeps in place is not stuck."""
     model, random = load(robot).model, np.random.default_rng(seed)
     lower, upper = np.maximum(model.lower, -2.0), np.minimum(model.upper, 2.0)
-    points = 0.5 * (lower + upper) + random.uniform(-0.25, 0.25, (3, model.n)) * (upper - lower)
+    ways = random.uniform(-0.25, 0.25, (3, model.n))
+    ways[:, random.random(model.n) > moving] *= 0.01
+    points = 0.5 * (lower + upper) + ways * (upper - lower)
     times = np.cumsum(np.abs(np.diff(points, axis=0) / model.velocity_limit).max(axis=1) / 0.5)
     corners = trajectory([Point(t, q) for t, q in zip(times, points[1:], strict=True)])
     mode = {"mode": "computed_torque"}
     played = play(Scene(robot, {0.1: corners}, times[-1] + 0.5, points[0], mode))
     assert 0.4 < played.speed.max() < 1.0
-    assert "faster" not in played.text and "oscillates" not in played.text
+    assert not any(word in played.text for word in ("faster", "oscillates", "to the bit"))
     assert played.loop.controller.phase in RUNNING
