@@ -4,6 +4,7 @@ Of meshes the points are read: just enough of STL, OBJ and COLLADA.
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -84,7 +85,7 @@ def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
     }
 
 
-def boxes(drawn: dict[str, Shape]) -> dict[str, Box]:
+def boxes(drawn: Mapping[str, Shape]) -> dict[str, Box]:
     """Return the boxes of the links whose geometry could all be measured; no placeholders'."""
     return {
         name: shape.box

@@ -1,7 +1,7 @@
 """Findings of an inspection: an element, the rule that it breaks, and the consequence."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -16,6 +16,9 @@ class Severity(IntEnum):
     def __str__(self) -> str:
         """Return the name in lower case."""
         return self.name.lower()
+
+
+NOTE, WARNING, ERROR = Severity
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,6 @@ class Finding:
     def element(self) -> str:
         """Kind and name, as in messages."""
         return f"{self.kind} {self.name!r}"
-
-    def noted(self) -> "Finding":
-        """Return the same finding as a note, for an element on which nothing depends."""
-        return replace(self, severity=Severity.NOTE)
 
     def __str__(self) -> str:
         """Return element and fault in one line."""

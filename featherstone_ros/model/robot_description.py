@@ -241,9 +241,3 @@ def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
                     f"+ {whole.offset:g}, expected values below {HUGE:g}"
                 )
     return resolved
-
-
-def orphans(robot: RobotDescription) -> list[str]:
-    """Return the joints whose ``<mimic>`` names a leader that the robot does not have."""
-    names = {joint.name for joint in robot.joints}
-    return [j.name for j in robot.joints if j.mimic is not None and j.mimic.leader not in names]
