@@ -33,7 +33,6 @@ PAYLOAD_NAMES = "payload.names"
 SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 MAX_LIST = 10_000  # values: ROS's reader copies a list for each, 300,000 take it minutes
 LISTED = {bool, int, float, str}  # types of the values in a list; any one of them
-EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 DIGITS = 6  # of what is written
 Value = TypeVar("Value")
@@ -57,12 +56,9 @@ class NodeParameters(dict[str, object]):
     def number(self, name: str, default: float) -> float:
         """Return a number, ``default`` where it is not given."""
         value = self.get(name, default)
-        if not isinstance(value, bool) and isinstance(value, int | float | str):
-            try:
-                return float(value)  # text as well: YAML 1.1 reads 1e3, without a point, as text
-            except (ValueError, OverflowError):
-                pass
-        raise self._error(name, "a number")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._error(name, "a number")
+        return float(value)
 
     def numbers(self, pattern: str, joints: Iterable[str], default: Iterable[float]) -> Floats:
         """Return (n,) numbers, one per joint."""
@@ -120,35 +116,21 @@ def effort_gains(path: Path | None) -> dict[str, float]:
     """Return the torque per unit of recorded effort of joints whose drives have one in a file."""
     values = {} if path is None else controller_parameters(path)
     drives = {name: value for name, value in values.items() if name.startswith("drives.")}
-    if not drives:
-        return {}
     joints = dict.fromkeys(name.partition(".")[2].rpartition(".")[0] for name in drives)
     try:
         units = DriveUnits.of(drives, joints)
     except ValueError as error:
         raise ParameterFileError(f"{path}: {error}") from None
-    for joint, word in zip(joints, units.effort, strict=True):
+    gains = {}
+    for joint, word, gain in zip(joints, units.effort, units.effort_gain.tolist(), strict=True):
         if word in (WITHOUT_GRAVITY, WITHOUT_FRICTION):
             raise ParameterFileError(
                 f"{path}: drives.{joint}.effort is {word}, expected torque, current or percent of "
                 "what is recorded"
             )
-    return {
-        joint: float(gain)
-        for joint, gain in zip(joints, units.effort_gain, strict=True)
-        if gain != 1.0
-    }
-
-
-def as_ros_reads(values: Mapping[str, object]) -> dict[str, object]:
-    """Return parameters with 1e3, without a point, as a number: YAML 1.1 reads that as text."""
-
-    def read(value: object) -> object:
-        if isinstance(value, list):
-            return [read(one) for one in value]
-        return float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value
-
-    return {name: read(value) for name, value in values.items()}
+        if gain != 1.0:
+            gains[joint] = gain
+    return gains
 
 
 def check_names(path: Path, joints: Collection[str]) -> None:
@@ -164,16 +146,15 @@ def check_names(path: Path, joints: Collection[str]) -> None:
         if (name := key.rpartition("/")[2]) not in NODES
         if (alike := get_close_matches(name[:LONGEST], NODES, 1, SIMILAR))
     ]
-    more = 0  # beyond those
+    count = len(wrong)
     for key, of in {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}.items():
         known = {n for node in of for n in parameter_names(node, joints, payloads, joints)}
         values = _section(nodes, key, path)
         unknown = [n for n in values if n not in known and not n.startswith(OF_EVERY_NODE)]
         wrong += [f"no parameter {misspelt(name, known)}" for name in unknown[:SHOWN]]
-        more += max(len(unknown) - SHOWN, 0)
+        count += len(unknown)
     if wrong:
-        more += max(len(wrong) - SHOWN, 0)
-        rest = f"; and {more} more" if more else ""
+        rest = f"; and {count - SHOWN} more" if count > SHOWN else ""
         raise ParameterFileError(f"{path}: {'; '.join(wrong[:SHOWN])}{rest}")
 
 
@@ -195,12 +176,11 @@ def parameter_names(
     locked: Collection[str] = (),
 ) -> set[str]:
     """Return the names of all parameters of a node."""
-    places = {JOINT: joints, PAYLOAD: payloads, LOCKED: locked}
-    names = set()
-    for pattern in _documented(node):
-        of_each = {place: of for place, of in places.items() if place in pattern}
-        names |= {pattern.replace(p, name) for p, of in of_each.items() for name in of}
-        names |= set() if of_each else {pattern}
+    names = set(_documented(node))
+    for place, its in ((JOINT, joints), (PAYLOAD, payloads), (LOCKED, locked)):
+        patterns = {pattern for pattern in names if place in pattern}
+        names -= patterns
+        names |= {pattern.replace(place, name) for pattern in patterns for name in its}
     return names
 
 
@@ -274,7 +254,7 @@ def _has_parameters(nodes: Mapping[str, object]) -> bool:
 
 def _require_readable(values: Mapping[str, object], path: Path) -> None:
     """Raise ParameterFileError for a value that ROS does not read."""
-    for name, value in as_ros_reads(values).items():
+    for name, value in values.items():
         where = f"{path}: {name[:LONGEST]}"
         if value in (None, {}):
             raise ParameterFileError(f"{where} has no value, expected one, or no such line")
