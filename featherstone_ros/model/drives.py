@@ -152,24 +152,15 @@ class Drives:
             values[list(joints)] = getattr(self, name)
         return replace(self, **every)
 
-    def of_joint(self, j: int) -> Drives:
-        """Return the drive of one joint; arrays ()."""
-        return replace(self, **{name: getattr(self, name)[j] for name in PER_JOINT})
-
-    def of_joints(self, joints: Sequence[int]) -> Drives:
-        """Return the drives of k joints; arrays (k,)."""
-        return replace(self, **{name: getattr(self, name)[list(joints)] for name in PER_JOINT})
+    def of_joints(self, joints: int | Sequence[int]) -> Drives:
+        """Return the drives of k joints, arrays (k,); or of one, arrays ()."""
+        return replace(self, **{name: getattr(self, name)[np.array(joints)] for name in PER_JOINT})
 
     @property
     def of_simulator(self) -> dict[str, Any]:
         """The keyword arguments of a ``Simulator``, which knows all but offset and stiffness."""
-        return {
-            "damping": self.viscous,
-            "friction": self.coulomb,
-            "armature": self.armature,
-            "load": self.load,
-            "thinning": self.thinning,
-        }
+        own = {name: getattr(self, name) for name in ("armature", "load", "thinning")}
+        return {"damping": self.viscous, "friction": self.coulomb, **own}
 
     def torque(
         self,

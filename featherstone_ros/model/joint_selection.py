@@ -47,6 +47,11 @@ class JointSelection:
     mimics: dict[str, Mimic]  # followers of the free joints, chains multiplied out
     locked: dict[str, float]  # constant positions [rad or m], followers of locked joints included
 
+    @property
+    def ways(self) -> dict[str, Mimic]:
+        """Of every joint that moves which free one moves it: itself, or the one that it follows."""
+        return {name: Mimic(name) for name in self.joint_names} | self.mimics
+
 
 def choose(
     robot: RobotDescription,
@@ -60,19 +65,18 @@ def choose(
     those not named stand where their range is nearest to 0.
     """
     followers = resolve_mimics(robot)
-    moving = [j.name for j in robot.joints if j.moves and j.name not in followers]
-    afloat = [j.name for j in robot.joints if j.type == "floating"]
-    candidates = [name for name in moving if name not in afloat]
+    moving = [j for j in robot.joints if j.moves and j.name not in followers]
+    candidates = [j.name for j in moving if j.type != "floating"]
     positions = _finite_positions(locked or {})
     if isinstance(joints, (str, bytes)):
         raise ModelError(f"joints is {joints!r}, expected a sequence of joint names")
-    free = tuple(moving if joints is None else map(str, joints))
-    for name in free:
-        if name in afloat:
+    free = tuple((j.name for j in moving) if joints is None else map(str, joints))
+    for joint in moving:
+        if joint.type == "floating" and joint.name in free:
             raise ModelError(
-                f"joint {name!r} is floating: six single degrees of freedom in its place would be "
-                'singular in some orientation; expected base="floating" (of the twin, and in '
-                "Python), if the whole robot hangs on it; or `joints` without it (of commands: "
+                f"joint {joint.name!r} is floating: six single degrees of freedom in its place "
+                'would be singular in some orientation; expected base="floating" (of the twin, and '
+                "in Python), if the whole robot hangs on it; or `joints` without it (of commands: "
                 "--joints), which locks it; or three prismatic and three revolute joints instead, "
                 "with the singular orientation out of reach"
             )
@@ -80,21 +84,20 @@ def choose(
     _check_names("locked", tuple(positions), candidates, followers)
     if joints is None:
         free = tuple(name for name in free if name not in positions)
-    both = [name for name in free if name in positions]
-    if both:
+    if both := [name for name in free if name in positions]:
         raise ModelError(
             f"joints {name_list(both)} are in both `joints` and `locked`, expected in one"
         )
-
     chosen = set(free)
-    nearest = {j.name: sorted((j.lower, 0.0, j.upper))[1] for j in robot.joints}
-    constant = {name: positions.get(name, nearest[name]) for name in moving if name not in chosen}
-    mimics = {}
-    for name, mimic in followers.items():
-        if mimic.leader in chosen:
-            mimics[name] = mimic
-        else:  # a fixed leader stays at 0
-            constant[name] = mimic.multiplier * constant.get(mimic.leader, 0.0) + mimic.offset
+    constant = {
+        j.name: positions.get(j.name, sorted((j.lower, 0.0, j.upper))[1])
+        for j in moving
+        if j.name not in chosen
+    }
+    mimics = {name: mimic for name, mimic in followers.items() if mimic.leader in chosen}
+    for name, (leader, multiplier, offset) in followers.items():
+        if name not in mimics:  # a fixed leader stays at 0
+            constant[name] = multiplier * constant.get(leader, 0.0) + offset
     return JointSelection(free, mimics, constant)
 
 

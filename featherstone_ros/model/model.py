@@ -4,8 +4,11 @@ import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -49,6 +52,7 @@ LIMITS = (
     *("lower", "upper", "velocity_limit", "effort_limit"),
     *("acceleration_limit", "deceleration_limit", "jerk_limit"),
 )
+BORNE = {"damping": 2, "friction": 1, "armature": 2}  # by the power of a follower's multiplier
 NO_ROBOT = RobotDescription("", "", (), (), ())
 IDLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
@@ -475,10 +479,12 @@ class Model:
         return joint_selection.choose(self.description, self.joint_names, {**own, **positions})
 
     def _tree_of(
-        self, chosen: JointSelection, followed: Mapping[str, tuple[int, Mimic]] | None = None
+        self,
+        chosen: JointSelection,
+        followed: Mapping[str, tuple[int, Mimic]] = MappingProxyType({}),
     ) -> BodyTree:
         """Return the tree with these locked joints, and with this model's payloads."""
-        tree = body_tree.grow(self.description, chosen, followed or {})
+        tree = body_tree.grow(self.description, chosen, followed)
         if np.array_equal(tree.link_parameters, self.tree.link_parameters):
             return tree
         return tree.with_link_parameters(self.tree.link_parameters)
@@ -494,22 +500,15 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without the compiled part, which is rebuilt."""
-        return _restore, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},)
-
-
-def _restore(fields: dict[str, Any]) -> Model:
-    return Model(**fields)
+        return partial(Model, **{f.name: getattr(self, f.name) for f in fields(self) if f.init}), ()
 
 
 def _warn(robot: RobotDescription, idle: list[str]) -> None:
     """Warn about impossible values that vendors ship, and about joints not taken as written."""
-    odd = [
-        *robot.oddities,
-        *impossible_inertias(robot),
-        *odd_mimics(robot),
-        *weightless_joints(idle),
-    ]
-    odd = [finding for finding in odd if finding.severity > Severity.NOTE]
+    findings = chain(
+        robot.oddities, impossible_inertias(robot), odd_mimics(robot), weightless_joints(idle)
+    )
+    odd = [finding for finding in findings if finding.severity > Severity.NOTE]
     if odd:
         logger.warning("robot %r is used as written, but: %s", robot.name, summary(odd))
 
@@ -522,21 +521,16 @@ def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[s
     |m| for Coulomb friction.
     """
     joints = {joint.name: joint for joint in robot.joints}
-    for name in (*chosen.joint_names, *chosen.mimics):
-        for what in ("damping", "friction"):
-            if (value := getattr(joints[name], what)) < 0:
+    borne = {what: dict.fromkeys(chosen.joint_names, 0.0) for what in BORNE}
+    for name, (leader, multiplier, _) in chosen.ways.items():
+        for what, power in BORNE.items():
+            value = getattr(joints[name], what)
+            if value < 0:
                 raise ModelError(
                     f"joint {name!r}: <dynamics {what}> is {value:g}, expected >= 0: it would "
                     "drive the joint"
                 )
-    borne = {
-        what: {name: getattr(joints[name], what) for name in chosen.joint_names}
-        for what in ("damping", "friction", "armature")
-    }
-    for name, (leader, multiplier, _) in chosen.mimics.items():
-        borne["damping"][leader] += multiplier**2 * joints[name].damping
-        borne["friction"][leader] += abs(multiplier) * joints[name].friction
-        borne["armature"][leader] += multiplier**2 * joints[name].armature
+            borne[what][leader] += abs(multiplier) ** power * value
     for what, figures in borne.items():
         for name, value in figures.items():
             if not math.isfinite(value):
