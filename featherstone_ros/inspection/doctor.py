@@ -37,11 +37,7 @@ REFUSED = Rule(
     "cannot be used",
     "no model can be made; correct this and inspect again, as there may be more",
 )
-NOTHING_MOVES = Rule(
-    "nothing-moves",
-    "has no joint that moves",
-    "the nodes refuse it",
-)
+NOTHING_MOVES = Rule("nothing-moves", "has no joint that moves", "the nodes refuse it")
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ Of meshes the points are read: just enough of STL, OBJ and COLLADA.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, partial, reduce
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError
@@ -31,9 +31,6 @@ _TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attri
 
 class MeshError(Exception):
     """A mesh that cannot be measured; the message says why. It leads to a note, not an error."""
-
-
-MeshCache = dict[str, Floats | MeshError]  # URI to a mesh's points (3, P), or why there are none
 
 
 class Box(NamedTuple):
@@ -78,11 +75,9 @@ class Shape:
 
 
 def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
-    """Measure all links of a URDF."""
-    cache: MeshCache = {}
-    return {
-        link.get("name", ""): _shape(link, folder, cache) for link in urdf.children(root, "link")
-    }
+    """Measure all links of a URDF; each mesh is read once."""
+    read = cache(partial(_mesh, folder=folder))
+    return {link.get("name", ""): _shape(link, read) for link in urdf.children(root, "link")}
 
 
 def boxes(drawn: Mapping[str, Shape]) -> dict[str, Box]:
@@ -94,19 +89,19 @@ def boxes(drawn: Mapping[str, Shape]) -> dict[str, Box]:
     }
 
 
-def _shape(link: Element, folder: Path | None, cache: MeshCache) -> Shape:
+def _shape(link: Element, read: Callable[[str], Floats | MeshError]) -> Shape:
     elements = [*urdf.children(link, "collision"), *urdf.children(link, "visual")]
     boxes, unknown = [], []
     for element in elements:
         try:
-            boxes.append(_box(element, folder, cache))
+            boxes.append(_box(element, read))
         except (MeshError, ModelError) as error:
             unknown.append(str(error))
     box = reduce(Box.around, boxes) if boxes and not unknown else None
     return Shape(bool(elements), box, tuple(dict.fromkeys(unknown)))
 
 
-def _box(element: Element, folder: Path | None, cache: MeshCache) -> Box:
+def _box(element: Element, read: Callable[[str], Floats | MeshError]) -> Box:
     R, p = urdf.Part(element, f"<{urdf.tag(element)}>").origin()
     solids = [solid for geometry in urdf.children(element, "geometry") for solid in geometry]
     if not solids:
@@ -114,7 +109,9 @@ def _box(element: Element, folder: Path | None, cache: MeshCache) -> Box:
     kind = urdf.tag(solids[0])
     solid = urdf.Part(solids[0], f"<{kind}>")
     if kind == "mesh":
-        points = _mesh(solids[0].get("filename", ""), folder, cache)
+        points = read(solids[0].get("filename", ""))
+        if isinstance(points, MeshError):
+            raise points
         scale = np.array(solid.numbers("scale", 3, (1.0, 1.0, 1.0)))
         rows = (R * scale) @ points  # the extremes of three long rows take least time
         return Box(rows.min(axis=1) + p, rows.max(axis=1) + p)
@@ -132,17 +129,12 @@ def _box(element: Element, folder: Path | None, cache: MeshCache) -> Box:
     return Box(p - half, p + half)
 
 
-def _mesh(uri: str, folder: Path | None, cache: MeshCache) -> Floats:
-    """Return the coordinates of a mesh's points in its own frame (3, P); each file is read once."""
-    if uri not in cache:
-        try:
-            cache[uri] = points(find(uri, folder)).T
-        except MeshError as error:
-            cache[uri] = MeshError(f"{uri[:200]}: {error}")
-    found = cache[uri]
-    if isinstance(found, MeshError):
-        raise found
-    return found
+def _mesh(uri: str, folder: Path | None) -> Floats | MeshError:
+    """Return the points of a mesh in its own frame (3, P), or why there are none."""
+    try:
+        return points(find(uri, folder)).T
+    except MeshError as error:
+        return MeshError(f"{uri[:200]}: {error}")
 
 
 def find(uri: str, folder: Path | None) -> Path:

@@ -48,9 +48,7 @@ MIMIC_OF_NOTHING = Rule(
     "it is taken as an independent joint, with its own coordinate and drive",
 )
 MIMIC_OF_FIXED = Rule(
-    "mimic-of-fixed",
-    "mimics a joint that does not move",
-    "it is locked at its offset",
+    "mimic-of-fixed", "mimics a joint that does not move", "it is locked at its offset"
 )
 MIMIC_OF_NO_EFFECT = Rule("mimic-multiplier", "follows with multiplier 0", "it stays at its offset")
 NO_EFFORT = Rule(
@@ -58,11 +56,7 @@ NO_EFFORT = Rule(
     'has effort="0"',
     "the torque governor clamps its command to 0: it cannot be driven",
 )
-NO_SPEED = Rule(
-    "velocity-zero",
-    'has velocity="0"',
-    "every motion exceeds its speed limit",
-)
+NO_SPEED = Rule("velocity-zero", 'has velocity="0"', "every motion exceeds its speed limit")
 NO_ACCELERATION = Rule(
     "acceleration-zero",
     "has a limit of acceleration, deceleration or jerk that is 0",
@@ -73,26 +67,12 @@ NO_RANGE = Rule(
     "has no lower and upper limit",
     "it is taken as unlimited: nothing stops a trajectory or the twin at its real stop",
 )
-NO_EFFORT_LIMIT = Rule(
-    "effort-missing",
-    "has no effort limit",
-    "commands to it are not clamped",
-)
-NO_VELOCITY_LIMIT = Rule(
-    "velocity-missing",
-    "has no velocity limit",
-    "its speed is not checked",
-)
+NO_EFFORT_LIMIT = Rule("effort-missing", "has no effort limit", "commands to it are not clamped")
+NO_VELOCITY_LIMIT = Rule("velocity-missing", "has no velocity limit", "its speed is not checked")
 CANNOT_MOVE = Rule(
-    "limits-equal",
-    "has lower = upper",
-    "it cannot move; make it fixed, or give it its range",
+    "limits-equal", "has lower = upper", "it cannot move; make it fixed, or give it its range"
 )
-SWAPPED = Rule(
-    "limits-swapped",
-    "has lower > upper",
-    "no position is within its limits",
-)
+SWAPPED = Rule("limits-swapped", "has lower > upper", "no position is within its limits")
 NEGATIVE = Rule(
     "negative-limit",
     "has a negative effort or velocity limit",

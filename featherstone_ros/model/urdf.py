@@ -416,19 +416,19 @@ def _armatures(root: Element) -> dict[str, float]:
 
 def _drives(root: Element) -> Iterator[tuple[str, dict[str, str], Sequence[Element]]]:
     """Yield joint, what is told of its drive, and its transmission's joint and actuator, if any."""
-    for element in _below(root, "modify_element"):
+    for element in root.findall(".//{*}modify_element"):
         text = element.get("armature")
         if element.get("type") == "joint" and text is not None:
             yield element.get("name", ""), {"armature": text}, ()
-    for joint, actuator, name in _simple(_below(root, "transmission")):
+    for joint, actuator, name in _simple(root.findall(".//{*}transmission")):
         told = {tag(part): part.get("value") or part.text or "" for part in actuator}
         told.pop("armature", None)
         yield name, told, (joint, actuator)
-    for system in _below(root, "ros2_control"):
-        ways = {name: way for *way, name in _simple(_tagged(system, "transmission"))}
-        for joint in _tagged(system, "joint"):
+    for system in root.findall(".//{*}ros2_control"):
+        ways = {name: way for *way, name in _simple(system.findall("{*}transmission"))}
+        for joint in system.findall("{*}joint"):
             name = joint.get("name", "")
-            told = {p.get("name", ""): p.text or "" for p in _tagged(joint, "param")}
+            told = {p.get("name", ""): p.text or "" for p in joint.findall("{*}param")}
             yield name, told, ways.get(name, ())
 
 
@@ -436,7 +436,7 @@ def reductions(root: Element) -> dict[str, float]:
     """Return joint name to the reduction of its transmission, where that is other than 1."""
     found = {
         name: abs(_reduction(name, joint, actuator))
-        for joint, actuator, name in _simple(_below(root, "transmission"))
+        for joint, actuator, name in _simple(root.findall(".//{*}transmission"))
     }
     return {name: ratio for name, ratio in found.items() if ratio not in (0.0, 1.0)}
 
@@ -444,9 +444,9 @@ def reductions(root: Element) -> dict[str, float]:
 def commanded_by_position(root: Element) -> set[str]:
     """Return the joints whose ros2_control hardware takes positions and no efforts."""
     found: dict[str, set[str]] = {}
-    for system in _below(root, "ros2_control"):
-        for joint in _tagged(system, "joint"):
-            given = {part.get("name", "") for part in _tagged(joint, "command_interface")}
+    for system in root.findall(".//{*}ros2_control"):
+        for joint in system.findall("{*}joint"):
+            given = {part.get("name", "") for part in joint.findall("{*}command_interface")}
             found.setdefault(joint.get("name", ""), set()).update(given)
     return {name for name, given in found.items() if "position" in given and "effort" not in given}
 
@@ -458,7 +458,7 @@ def with_position_interface(root: Element) -> set[str]:
     """
     return {
         name
-        for joint, actuator, name in _simple(_below(root, "transmission"))
+        for joint, actuator, name in _simple(root.findall(".//{*}transmission"))
         for part in (*joint, *actuator)
         if tag(part) == "hardwareInterface" and (part.text or "").endswith(POSITION_INTERFACE)
     }
@@ -467,7 +467,7 @@ def with_position_interface(root: Element) -> set[str]:
 def _simple(transmissions: list[Element]) -> Iterator[tuple[Element, Element, str]]:
     """Yield joint, actuator and the joint's name of transmissions that couple one of each."""
     for transmission in transmissions:
-        joints, actuators = (_tagged(transmission, name) for name in ("joint", "actuator"))
+        joints, actuators = (transmission.findall(f"{{*}}{name}") for name in ("joint", "actuator"))
         if len(joints) == len(actuators) == 1:
             yield joints[0], actuators[0], joints[0].get("name", "")
 
@@ -479,11 +479,3 @@ def _reduction(name: str, *transmission: Element) -> float:
         for part in element
         if tag(part) in REDUCTIONS
     )
-
-
-def _tagged(element: Element, name: str) -> list[Element]:
-    return [part for part in element if tag(part) == name]
-
-
-def _below(root: Element, name: str) -> list[Element]:
-    return [element for element in root.iter() if tag(element) == name]
