@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from featherstone_ros.model import Model
 
 NAME = "locked.{}"  # of a parameter
-LEAST_SLACK = 0.1  # [rad or m]
-FARTHEST = 1e4  # [rad or m] that a joint without limits is believed to be
-LEAST_SPEED = 1.0  # [rad/s or m/s] with which one is followed, however small its limit
 
 
 class UnknownJointError(ModelError, UnknownNameError):
@@ -109,22 +106,6 @@ def locked_joints(robot: RobotDescription, locked: Iterable[str]) -> tuple[str, 
         for joint in robot.joints
         if joint.name in names - followers.keys() and joint.type != "floating"
     )
-
-
-def plausible_ranges(robot: RobotDescription, joints: Sequence[str]) -> Floats:
-    """Return least and greatest plausible position and the speed of joints, (3, m).
-
-    A joint may be beyond its range, badly calibrated, by no more than that range. A range of
-    nothing is none.
-    """
-    by_name = {joint.name: joint for joint in robot.joints}
-    chosen = [by_name[name] for name in joints]
-    lower, upper = np.sort(np.reshape([(j.lower, j.upper) for j in chosen], (-1, 2))).T
-    slack = np.where(upper > lower, np.maximum(upper - lower, LEAST_SLACK), np.inf)
-    limit = np.array([j.velocity if np.isfinite(j.velocity) else 0.0 for j in chosen])
-    speed = np.maximum(limit, LEAST_SPEED)
-    low, high = np.maximum(lower - slack, -FARTHEST), np.minimum(upper + slack, FARTHEST)
-    return np.array([low, high, speed]).reshape(3, -1)
 
 
 def followed_joints(

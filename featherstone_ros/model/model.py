@@ -54,6 +54,9 @@ LIMITS = (
 )
 BORNE = {"damping": 2, "friction": 1, "armature": 2}  # by the power of a follower's multiplier
 NO_ROBOT = RobotDescription("", "", (), (), ())
+LEAST_SLACK = 0.1  # [rad or m]
+FARTHEST = 1e4  # [rad or m] that a joint without limits is believed to be
+LEAST_SPEED = 1.0  # [rad/s or m/s] with which a locked joint is followed, however small its limit
 IDLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
 
@@ -445,10 +448,17 @@ class Model:
     def locked_ranges(self) -> Floats:
         """Of each of ``locked_joints`` (3, m): between which positions it can be, and its speed.
 
-        The positions are generous: beyond them another unit is meant. The speed is at least 1
-        [rad/s or m/s]: descriptions have limits that drives do not keep.
+        The positions are generous, a range beyond the range: beyond them another unit is meant. A
+        range of nothing is none. The speed is at least 1 [rad/s or m/s]: descriptions have limits
+        that drives do not keep.
         """
-        return joint_selection.plausible_ranges(self.description, self.locked_joints)
+        joints = {joint.name: joint for joint in self.description.joints}
+        chosen = [joints[name] for name in self.locked_joints]
+        lower, upper = np.sort(np.reshape([(j.lower, j.upper) for j in chosen], (-1, 2))).T
+        slack = np.where(upper > lower, np.maximum(upper - lower, LEAST_SLACK), np.inf)
+        low, high = np.maximum(lower - slack, -FARTHEST), np.minimum(upper + slack, FARTHEST)
+        limits = [j.velocity if math.isfinite(j.velocity) else 0.0 for j in chosen]
+        return np.array([low, high, np.maximum(limits, LEAST_SPEED)]).reshape(3, -1)
 
     def with_locked(self, positions: Mapping[str, float]) -> "Model":
         """Return the model with some of its ``locked_joints`` elsewhere, payloads included.
