@@ -8,13 +8,12 @@ large by m c c^T, where c is the centre of mass.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from featherstone_ros._core import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.inspection.geometry import PLACEHOLDER, Box, Shape, boxes
+from featherstone_ros.inspection.geometry import PLACEHOLDER, Box, Shape
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import ERROR, NOTE, WARNING, Finding, Rule, Severity
 from featherstone_ros.model.robot_description import Inertial, Link, RobotDescription
@@ -80,38 +79,7 @@ MISSING = Rule(
 )
 
 # Unit that the inertia may be in, and by which factor it is then too large.
-_INERTIA_UNITS = {
-    "g m^2": 1e3,
-    "kg cm^2": 1e4,
-    "kg mm^2": 1e6,
-    "g cm^2": 1e7,
-    "g mm^2": 1e9,
-}
-
-
-class Size(NamedTuple):
-    """How large a link is."""
-
-    radius: float  # half the diagonal of its box, or a guess from the joints if it has no shape [m]
-    box: Box | None  # None for a guess
-
-
-def sizes(robot: RobotDescription, shapes: Mapping[str, Shape]) -> dict[str, Size]:
-    """Return the size of every link with a shape, or with joints to estimate it from."""
-    span = dict.fromkeys((link.name for link in robot.links), 0.0)
-    for joint in robot.joints:
-        distance = float(np.linalg.norm(joint.translation))
-        span[joint.parent] = max(span[joint.parent], distance)
-    longest, drawn = reach(robot), boxes(shapes)
-    found = {}
-    for name, distance in span.items():
-        if name in drawn:
-            found[name] = Size(drawn[name].half_diagonal, drawn[name])
-        elif distance > PLACEHOLDER:
-            found[name] = Size(REACHES * distance, None)
-        elif longest > PLACEHOLDER:
-            found[name] = Size(longest, None)
-    return found
+_INERTIA_UNITS = {"g m^2": 1e3, "kg cm^2": 1e4, "kg mm^2": 1e6, "g cm^2": 1e7, "g mm^2": 1e9}
 
 
 def reach(robot: RobotDescription) -> float:
@@ -123,15 +91,23 @@ def reach(robot: RobotDescription) -> float:
     return max(distance.values())
 
 
-def odd_sizes(
-    robot: RobotDescription, shapes: Mapping[str, Shape], size_of: Mapping[str, Size]
-) -> Iterator[Finding]:
-    """Check the inertial values of all moving links against their size."""
+def odd_sizes(robot: RobotDescription, drawn: Mapping[str, Box]) -> Iterator[Finding]:
+    """Check the inertial values of all moving links against their size.
+
+    Of a link that is not ``drawn``, the joints give a guess, if any.
+    """
     moving, _ = carriers(robot)
+    span = dict.fromkeys((link.name for link in robot.links), 0.0)
+    for joint in robot.joints:
+        distance = float(np.linalg.norm(joint.translation))
+        span[joint.parent] = max(span[joint.parent], distance)
     longest = reach(robot)
     for link in robot.links:
-        box = shapes.get(link.name, Shape()).box
-        for severity, rule, text in _of_link(link, box, size_of.get(link.name), longest):
+        box, near = drawn.get(link.name), span[link.name]
+        radius = REACHES * near if near > PLACEHOLDER else longest
+        if box is not None:
+            radius = box.half_diagonal
+        for severity, rule, text in _of_link(link, box, radius, longest):
             severity = severity if link.name in moving else NOTE
             yield Finding(severity, rule, "link", link.name, text)
 
@@ -174,76 +150,66 @@ def gyration(inertial: Inertial) -> float:
 
 
 def _of_link(
-    link: Link, box: Box | None, size: Size | None, longest: float
+    link: Link, box: Box | None, radius: float, longest: float
 ) -> Iterator[tuple[Severity, Rule, str]]:
-    if box is not None and box.half_diagonal > HUGE_SHAPE * max(longest, 1.0):
-        yield (
-            ERROR,
-            UNITS,
-            f"geometry of {2 * box.half_diagonal:.3g} m on a robot whose joints span {longest:.3g} "
-            'm: meshes in mm need scale="0.001 0.001 0.001"',
-        )
+    if box is not None and radius > HUGE_SHAPE * max(longest, 1.0):
+        text = f"geometry of {2 * radius:.3g} m on a robot whose joints span {longest:.3g} m"
+        yield ERROR, UNITS, f'{text}: meshes in mm need scale="0.001 0.001 0.001"'
         return
     inertial = link.inertial
-    if size is None or inertial is None or inertial.mass <= 0 or is_helper(link):
+    if radius <= PLACEHOLDER or inertial is None or inertial.mass <= 0 or is_helper(link):
         return
-    mass, com = inertial.mass, inertial.com
-    if size.box is not None and mass > DENSE * size.box.volume > 0:
-        density = mass / size.box.volume
-        severity = ERROR if density > 10 * DENSE else WARNING
-        text = f"mass {mass:.3g} kg is {density:.2g} kg/m^3 in the box around it; in g?"
-        yield severity, UNITS, text
-    distance = max(float(np.linalg.norm(com)) - size.radius, 0.0)
-    if size.box is not None:
-        distance = size.box.distance(com)
-    text = f"{distance:.3g} m outside of {_describe(size)}"
-    if distance > ABSURD * size.radius:
+    mass, com, inertia = inertial.mass, inertial.com, inertial.inertia
+    k = gyration(inertial)
+    fill = _fill(inertia, mass, box, radius)
+    size = f"a link of about {radius:.3g} m, judging by the joints"
+    distance = max(float(np.linalg.norm(com)) - radius, 0.0)
+    if box is not None:
+        x, y, z = 2 * box.half
+        size = f"a box of {x:.3g} x {y:.3g} x {z:.3g} m"
+        distance = box.distance(com)
+        if mass > DENSE * box.volume > 0:
+            density = mass / box.volume
+            text = f"mass {mass:.3g} kg is {density:.2g} kg/m^3 in the box around it; in g?"
+            yield ERROR if density > 10 * DENSE else WARNING, UNITS, text
+    text = f"{distance:.3g} m outside of {size}"
+    if distance > ABSURD * radius:
         place = f"centre of mass {com[0]:.3g} {com[1]:.3g} {com[2]:.3g} m"
         yield ERROR, UNITS, f"{place}, {text}; in mm?"
-    elif distance > FAR_OUT * size.radius:
+    elif distance > FAR_OUT * radius:
         yield WARNING, COM_OUTSIDE, text
-    k = gyration(inertial)
-    text = f"radius of gyration {k:.3g} m, {_describe(size)}"
-    fill = _fill(inertial.inertia, mass, size)
-    about_com = inertial.inertia - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    text = f"radius of gyration {k:.3g} m, {size}"
+    about_com = inertia - mass * (com @ com * np.eye(3) - np.outer(com, com))
     if k <= POINT:  # a point mass
         return
-    if k > (IMPOSSIBLE if size.box else IMPOSSIBLE_OF_A_GUESS) * size.radius:
-        yield ERROR, UNITS, f"{text}; {_likely_unit(k, size)}"
+    if k > (IMPOSSIBLE_OF_A_GUESS if box is None else IMPOSSIBLE) * radius:
+        yield ERROR, UNITS, f"{text}; {_likely_unit(k, radius)}"
     elif (
-        size.box is not None
+        box is not None
         and fill > HOLLOW
         and is_possible(about_com)
-        and _fill(about_com, mass, size) < SOLID
+        and _fill(about_com, mass, box, radius) < SOLID
     ):
         yield WARNING, WRONG_POINT, text
     elif fill > 1:
         yield WARNING, TOO_LARGE, text
-    elif size.box is not None and k < THIN * size.radius:
+    elif box is not None and k < THIN * radius:
         yield WARNING, TOO_SMALL, text
 
 
-def _fill(inertia: Floats, mass: float, size: Size) -> float:
+def _fill(inertia: Floats, mass: float, box: Box | None, radius: float) -> float:
     """Return the greatest mean square relative to what the size allows, see above."""
     mean_squares = (np.trace(inertia) / 2 * np.eye(3) - inertia).diagonal() / mass
-    if size.box is None:
-        return float((mean_squares / size.radius / size.radius).max())  # ** may raise OverflowError
-    allowed = (size.box.half + MARGIN * size.radius) ** 2
-    return float((mean_squares / allowed).max())
+    if box is None:
+        return float((mean_squares / radius / radius).max())  # ** may raise OverflowError
+    return float((mean_squares / (box.half + MARGIN * radius) ** 2).max())
 
 
-def _likely_unit(k: float, size: Size) -> str:
+def _likely_unit(k: float, radius: float) -> str:
     """Say in which unit the inertia would fit a body of this size."""
-    log_excess = 2 * np.log(k / (0.5 * size.radius))  # the excess itself might overflow
+    log_excess = 2 * np.log(k / (0.5 * radius))  # the excess itself might overflow
     unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit]) - log_excess))
     return f"inertia in {unit}?"
-
-
-def _describe(size: Size) -> str:
-    if size.box is None:
-        return f"a link of about {size.radius:.3g} m, judging by the joints"
-    x, y, z = 2 * size.box.half
-    return f"a box of {x:.3g} x {y:.3g} x {z:.3g} m"
 
 
 SHORTEST = 0.05  # [m] below this reach, mass is not judged

@@ -11,7 +11,8 @@ from rich.text import Text
 from featherstone_ros.control.armature import assumed_armature, in_words
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection
-from featherstone_ros.inspection.plausibility import Size, gyration
+from featherstone_ros.inspection.geometry import Box
+from featherstone_ros.inspection.plausibility import gyration
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
 from featherstone_ros.model.robot_description import Joint, RobotDescription
@@ -87,11 +88,11 @@ def _link_table(
         if link.inertial is None or not (link.inertial.mass or link.inertial.inertia.any()):
             frames += 1
             continue
-        k, size = gyration(link.inertial), inspection.sizes.get(link.name)
+        k, box = gyration(link.inertial), inspection.boxes.get(link.name)
         cells = [number(link.inertial.mass), _columns(link.inertial.com.round(6))]
         cells = cells if masses else []
         cells += [_columns(np.linalg.eigvalsh(link.inertial.inertia))] if moments else []
-        table.add_row(Text(link.name), *cells, number(k), _share(k, size))
+        table.add_row(Text(link.name), *cells, number(k), _share(k, box))
     if frames:
         table.caption = f"and {frames} without mass"
         table.caption_justify = "left"
@@ -150,10 +151,10 @@ def _verdict(inspection: Inspection) -> Text:
     return Text(f"{inspection.counts()}.", style=_STYLES[worst])
 
 
-def _share(k: float, size: Size | None) -> Text:
-    if size is None or size.box is None:
+def _share(k: float, box: Box | None) -> Text:
+    if box is None:
         return Text("?")
-    return Text(f"{k / size.radius:.0%}", style="bold yellow" if k > size.radius else "")
+    return Text(f"{k / box.half_diagonal:.0%}", "bold yellow" if k > box.half_diagonal else "")
 
 
 def _columns(values: Iterable[float]) -> str:
