@@ -70,8 +70,7 @@ class Shape:
 
     drawn: bool = False  # whether there is any geometry
     box: Box | None = None  # around all of it; None if some of it could not be measured
-    # the reason for each piece of geometry that could not be measured
-    unknown: tuple[str, ...] = ()
+    unknown: str = ""  # why a piece of it could not be measured
 
 
 def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
@@ -91,14 +90,11 @@ def boxes(drawn: Mapping[str, Shape]) -> dict[str, Box]:
 
 def _shape(link: Element, read: Callable[[str], Floats | MeshError]) -> Shape:
     elements = [*urdf.children(link, "collision"), *urdf.children(link, "visual")]
-    boxes, unknown = [], []
-    for element in elements:
-        try:
-            boxes.append(_box(element, read))
-        except (MeshError, ModelError) as error:
-            unknown.append(str(error))
-    box = reduce(Box.around, boxes) if boxes and not unknown else None
-    return Shape(bool(elements), box, tuple(dict.fromkeys(unknown)))
+    try:
+        measured = [_box(element, read) for element in elements]
+    except (MeshError, ModelError) as error:
+        return Shape(True, None, str(error))
+    return Shape(bool(elements), reduce(Box.around, measured) if measured else None)
 
 
 def _box(element: Element, read: Callable[[str], Floats | MeshError]) -> Box:
@@ -162,17 +158,13 @@ def find(uri: str, folder: Path | None) -> Path:
 
 def points(path: Path) -> Floats:
     """Return the points of a mesh, (P, 3), in the mesh's frame and unit, each at least once."""
-    kind = path.suffix.lower()
-    if kind not in (".stl", ".obj", ".dae"):
+    read = READERS.get(path.suffix.lower())
+    if read is None:
         raise MeshError(f"{path.suffix or 'no suffix'}: only .stl, .obj and .dae are read")
     try:
         if path.stat().st_size > MAX_SIZE:
             raise MeshError(f"larger than {MAX_SIZE / 1e6:g} MB")
-        content = path.read_bytes()
-        if kind == ".obj":
-            found = _lines(content, b"v")
-        else:
-            found = _stl(content) if kind == ".stl" else _collada(content)
+        found = read(path.read_bytes())
     except (OSError, ValueError, KeyError, IndexError, ParseError, DefusedXmlException) as error:
         raise MeshError(f"cannot be read: {error}") from error
     if not len(found) or not np.isfinite(found).all():
@@ -182,10 +174,10 @@ def points(path: Path) -> Floats:
 
 def _stl(content: bytes) -> Floats:
     number = int.from_bytes(content[_HEADER - 4 : _HEADER], "little")
-    if len(content) == _HEADER + number * _TRIANGLE.itemsize:
-        triangles = np.frombuffer(content, _TRIANGLE, number, _HEADER)
-        return triangles["vertices"].reshape(-1, 3).astype(float)
-    return _lines(content, b"vertex")
+    if len(content) != _HEADER + number * _TRIANGLE.itemsize:
+        return _lines(content, b"vertex")
+    triangles = np.frombuffer(content, _TRIANGLE, number, _HEADER)
+    return triangles["vertices"].reshape(-1, 3).astype(float)
 
 
 def _lines(content: bytes, keyword: bytes) -> Floats:
@@ -252,3 +244,10 @@ def _transform(kind: str, numbers: Floats) -> Floats:
         *axis, degrees = numbers
         pose[:3, :3] = rotation_about(np.array(axis) / np.linalg.norm(axis), np.radians(degrees))
     return pose
+
+
+READERS: dict[str, Callable[[bytes], Floats]] = {
+    ".stl": _stl,
+    ".obj": partial(_lines, keyword=b"v"),
+    ".dae": _collada,
+}

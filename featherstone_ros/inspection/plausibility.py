@@ -20,7 +20,6 @@ from featherstone_ros.model.robot_description import Inertial, Link, RobotDescri
 from featherstone_ros.model.rules import (
     HELPERS,
     POINT,
-    carriers,
     is_helper,
     is_possible,
     weightless_joints,
@@ -96,7 +95,6 @@ def odd_sizes(robot: RobotDescription, drawn: Mapping[str, Box]) -> Iterator[Fin
 
     Of a link that is not ``drawn``, the joints give a guess, if any.
     """
-    moving, _ = carriers(robot)
     span = dict.fromkeys((link.name for link in robot.links), 0.0)
     for joint in robot.joints:
         distance = float(np.linalg.norm(joint.translation))
@@ -108,7 +106,7 @@ def odd_sizes(robot: RobotDescription, drawn: Mapping[str, Box]) -> Iterator[Fin
         if box is not None:
             radius = box.half_diagonal
         for severity, rule, text in _of_link(link, box, radius, longest):
-            severity = severity if link.name in moving else NOTE
+            severity = severity if link.name in robot.moving else NOTE
             yield Finding(severity, rule, "link", link.name, text)
 
 
@@ -137,7 +135,7 @@ def missing_inertias(robot: RobotDescription, shapes: Mapping[str, Shape]) -> It
 def unknown_sizes(shapes: Mapping[str, Shape]) -> list[Finding]:
     """Note the links whose geometry could not be measured."""
     return [
-        Finding(NOTE, SHAPE_UNKNOWN, "link", name, shape.unknown[0])
+        Finding(NOTE, SHAPE_UNKNOWN, "link", name, shape.unknown)
         for name, shape in shapes.items()
         if shape.unknown
     ]
@@ -262,11 +260,10 @@ MAX_JOINTS = 300  # that are checked: the time grows with their cube
 
 def implausible(robot: RobotDescription) -> Iterator[Finding]:
     """Check the robot as a whole, without its base."""
-    moving, _ = carriers(robot)
     inertials = [
         link.inertial
         for link in robot.links
-        if link.name in moving and link.inertial is not None and link.inertial.mass > HELPERS
+        if link.name in robot.moving and link.inertial is not None and link.inertial.mass > HELPERS
     ]
     if len(inertials) >= 2:
         for severity, rule, text in _of_robot(inertials, reach(robot)):

@@ -222,10 +222,6 @@ class DriveUnits:
         """Number of joints."""
         return len(self.names)
 
-    def commands_in_words(self) -> str:
-        """Return how the drives are commanded, once where it is the same: ``current, position``."""
-        return ", ".join(dict.fromkeys(self.command))
-
     def commanded_by(self, law: str) -> NDArray[np.bool_]:
         """Return (n,) which drives are commanded in a unit, one of ``COMMANDS``."""
         return self.laws == COMMANDS.index(law)

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ class Joint:
         return self.type != "fixed"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class RobotDescription:
     """A checked URDF: exactly one tree."""
 
@@ -96,6 +97,15 @@ class RobotDescription:
     tree: tuple[Joint, ...]  # the same joints depth first, every parent before its children
     # what its text says that is not read, or that others do not read
     oddities: tuple[Finding, ...] = ()
+
+    @cached_property
+    def moving(self) -> set[str]:
+        """The names of all links that move."""
+        moving: set[str] = set()
+        for joint in self.tree:
+            if joint.moves or joint.parent in moving:
+                moving.add(joint.child)
+        return moving
 
 
 def assemble(

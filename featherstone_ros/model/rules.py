@@ -95,18 +95,9 @@ WEIGHTLESS = Rule(
 )
 
 
-def carriers(robot: RobotDescription) -> tuple[set[str], set[str]]:
-    """Return the names of all links that move, and of those that a joint moves directly."""
-    moving: set[str] = set()
-    for joint in robot.tree:
-        if joint.moves or joint.parent in moving:
-            moving.add(joint.child)
-    return moving, {joint.child for joint in robot.tree if joint.moves}
-
-
 def impossible_inertias(robot: RobotDescription) -> Iterator[Finding]:
     """Check all links; findings on links that never move are notes, as they have no effect."""
-    moving, driven = carriers(robot)
+    driven = {joint.child for joint in robot.tree if joint.moves}
     links = [(link, link.inertial) for link in robot.links if link.inertial is not None]
     inertias = np.array([inertial.inertia for _, inertial in links]).reshape(-1, 3, 3)
     for (link, inertial), moments in zip(links, np.linalg.eigvalsh(inertias), strict=True):
@@ -115,7 +106,7 @@ def impossible_inertias(robot: RobotDescription) -> Iterator[Finding]:
             found = (NOTE, HELPER, f"{inertial.mass:.3g} kg")
         if found is not None:
             severity, rule, text = found
-            severity = severity if link.name in moving else NOTE
+            severity = severity if link.name in robot.moving else NOTE
             yield Finding(severity, rule, "link", link.name, text)
 
 

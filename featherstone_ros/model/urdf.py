@@ -37,7 +37,7 @@ from defusedxml import DefusedXmlException, ElementTree
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.finding import Finding, Rule, Severity
+from featherstone_ros.model.finding import WARNING, Finding, Rule
 from featherstone_ros.model.robot_description import (
     Inertial,
     Joint,
@@ -227,7 +227,7 @@ def _read_joint(element: Element) -> Joint:
         raise ModelError(f"{part.where}type is {found}, expected one of {', '.join(JOINT_TYPES)}")
     parent, child = (part.child(end).name("link") for end in ("parent", "child"))
     place = (name, kind, parent, child, *part.origin())
-    mimic = part.child("mimic")
+    mimic, followed = part.child("mimic"), None
     if mimic.element is not None and kind in SEVERAL:
         raise ModelError(
             f"{part.where}has <mimic>, expected none on a {kind} joint: it has {SEVERAL[kind]} "
@@ -251,6 +251,9 @@ def _read_joint(element: Element) -> Joint:
     ends = ("lower", "upper") if kind in ("revolute", "prismatic") else ()
     if any(limit.get(end) is not None for end in ends):
         rates |= {end: limit.number(end, 0.0) for end in ends}
+    if mimic.element is not None:
+        multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+        followed = Mimic(mimic.name("joint"), multiplier, offset)
     return Joint(
         *place,
         axis=unit_vector(axis),
@@ -258,13 +261,9 @@ def _read_joint(element: Element) -> Joint:
         effort=limit.number("effort", math.inf),
         damping=dynamics.number("damping", 0.0),
         friction=dynamics.number("friction", 0.0),
-        mimic=None if mimic.element is None else _read_mimic(mimic),
+        mimic=followed,
         **rates,
     )
-
-
-def _read_mimic(mimic: Part) -> Mimic:
-    return Mimic(mimic.name("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
 
 
 def tag(element: Element) -> str:
@@ -343,19 +342,19 @@ def _oddities(root: Element) -> Iterator[Finding]:
             f"declares version {_dotted(declared)} of URDF, which does not exist",
             "it is read as 1.0; urdfdom, and with it robot_state_publisher, refuses it",
         )
-        yield Finding(Severity.WARNING, rule, "robot", robot)
+        yield Finding(WARNING, rule, "robot", robot)
     for owner in ("link", "joint"):
         for element in children(root, owner):
             for rule in _odd_attributes(element, owner, max(declared, OLDEST)):
-                yield Finding(Severity.WARNING, rule, owner, element.get("name", ""))
+                yield Finding(WARNING, rule, owner, element.get("name", ""))
     for element in root:  # extensions that close a loop, by any prefix, and <gazebo>'s joints
         kind = tag(element)
-        for closing in [element] if kind in CLOSING else element.iterfind("joint"):
+        for part in [element] if kind in CLOSING else element.findall("joint"):
             if kind in (*CLOSING, "gazebo"):
-                name = closing.get("name", "")[:100]
-                what = f"<{kind}>" if closing is element else "<gazebo> with a <joint>"
-                found = f"{what}{name and ' '}{name and repr(name)}"
-                yield Finding(Severity.WARNING, CLOSED_LOOP, "robot", robot, found)
+                name = part.get("name", "")[:100]
+                what = f"<{kind}>" if part is element else "<gazebo> with a <joint>"
+                found = f"{what} {name!r}" if name else what
+                yield Finding(WARNING, CLOSED_LOOP, "robot", robot, found)
 
 
 def _odd_attributes(element: Element, owner: str, declared: tuple[int, int]) -> Iterator[Rule]:

@@ -34,11 +34,8 @@ def tables(inspection: Inspection, width: int = WIDE) -> Group:
         return Group()
     if width >= WIDE:
         return Group(_link_table(inspection, robot), _joint_table(robot))
-    parts = [
-        _link_table(inspection, robot, moments=False),
-        _link_table(inspection, robot, masses=False),
-        _joint_table(robot, short=True),
-    ]
+    links = [_link_table(inspection, robot, **{part: False}) for part in ("moments", "masses")]
+    parts = [*links, _joint_table(robot, short=True)]
     for table in parts:
         table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
     return Group(*parts)
