@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.inspection.geometry import Box, Shape, boxes, shapes
+from featherstone_ros.inspection.geometry import Box, boxes, shapes
 from featherstone_ros.inspection.plausibility import (
     degenerate_joints,
     gyration,
@@ -46,8 +46,8 @@ class Inspection:
     # its links and joints; None where the description could not be read
     robot: RobotDescription | None = None
     findings: tuple[Finding, ...] = ()  # the worst first, then by rule and in document order
-    drawn: dict[str, Shape] = field(default_factory=dict)  # the geometry of its links
-    boxes: dict[str, Box] = field(default_factory=dict)  # around those that could be measured
+    drawn: dict[str, Box | str] = field(default_factory=dict)  # what ``shapes`` returns
+    boxes: dict[str, Box] = field(default_factory=dict)  # of links that could be measured
 
     @property
     def worst(self) -> Severity | None:

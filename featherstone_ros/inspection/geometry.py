@@ -5,7 +5,6 @@ Of meshes the points are read: just enough of STL, OBJ and COLLADA.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial, reduce
 from pathlib import Path
 from typing import NamedTuple
@@ -64,37 +63,30 @@ class Box(NamedTuple):
         return Box(np.minimum(self.lower, other.lower), np.maximum(self.upper, other.upper))
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The geometry of one link, visual and collision."""
+def shapes(root: Element, folder: Path | None) -> dict[str, Box | str]:
+    """Measure the geometry of a URDF's links, visual and collision, if any; each mesh is read once.
 
-    drawn: bool = False  # whether there is any geometry
-    box: Box | None = None  # around all of it; None if some of it could not be measured
-    unknown: str = ""  # why a piece of it could not be measured
-
-
-def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
-    """Measure all links of a URDF; each mesh is read once."""
+    Of each link the box around all of it, or why some of it cannot be measured.
+    """
     read = cache(partial(_mesh, folder=folder))
-    return {link.get("name", ""): _shape(link, read) for link in urdf.children(root, "link")}
+    found: dict[str, Box | str] = {}
+    for link in urdf.children(root, "link"):
+        elements = [*urdf.children(link, "collision"), *urdf.children(link, "visual")]
+        try:
+            if elements:
+                found[link.get("name", "")] = reduce(Box.around, [_box(e, read) for e in elements])
+        except (MeshError, ModelError) as error:
+            found[link.get("name", "")] = str(error)
+    return found
 
 
-def boxes(drawn: Mapping[str, Shape]) -> dict[str, Box]:
+def boxes(drawn: Mapping[str, Box | str]) -> dict[str, Box]:
     """Return the boxes of the links whose geometry could all be measured; no placeholders'."""
     return {
-        name: shape.box
-        for name, shape in drawn.items()
-        if shape.box is not None and shape.box.half_diagonal > PLACEHOLDER
+        name: box
+        for name, box in drawn.items()
+        if isinstance(box, Box) and box.half_diagonal > PLACEHOLDER
     }
-
-
-def _shape(link: Element, read: Callable[[str], Floats | MeshError]) -> Shape:
-    elements = [*urdf.children(link, "collision"), *urdf.children(link, "visual")]
-    try:
-        measured = [_box(element, read) for element in elements]
-    except (MeshError, ModelError) as error:
-        return Shape(True, None, str(error))
-    return Shape(bool(elements), reduce(Box.around, measured) if measured else None)
 
 
 def _box(element: Element, read: Callable[[str], Floats | MeshError]) -> Box:

@@ -7,21 +7,22 @@ S / m, with S = tr(I) E / 2 - I. If an inertia is given about the link's origin 
 large by m c c^T, where c is the centre of mass.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 import numpy as np
 
 from featherstone_ros._core import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.inspection.geometry import PLACEHOLDER, Box, Shape
+from featherstone_ros.inspection.geometry import PLACEHOLDER, Box
 from featherstone_ros.model import Model
-from featherstone_ros.model.finding import ERROR, NOTE, WARNING, Finding, Rule, Severity
+from featherstone_ros.model.finding import ERROR, NOTE, WARNING, Breach, Finding, Rule
 from featherstone_ros.model.robot_description import Inertial, Link, RobotDescription
 from featherstone_ros.model.rules import (
     HELPERS,
     POINT,
     is_helper,
     is_possible,
+    of_links,
     weightless_joints,
 )
 
@@ -100,17 +101,17 @@ def odd_sizes(robot: RobotDescription, drawn: Mapping[str, Box]) -> Iterator[Fin
         distance = float(np.linalg.norm(joint.translation))
         span[joint.parent] = max(span[joint.parent], distance)
     longest = reach(robot)
-    for link in robot.links:
+
+    def judge(link: Link) -> Iterator[Breach]:
         box, near = drawn.get(link.name), span[link.name]
-        radius = REACHES * near if near > PLACEHOLDER else longest
         if box is not None:
-            radius = box.half_diagonal
-        for severity, rule, text in _of_link(link, box, radius, longest):
-            severity = severity if link.name in robot.moving else NOTE
-            yield Finding(severity, rule, "link", link.name, text)
+            return _of_link(link, box, box.half_diagonal, longest)
+        return _of_link(link, None, REACHES * near if near > PLACEHOLDER else longest, longest)
+
+    return of_links(robot, judge)
 
 
-def missing_inertias(robot: RobotDescription, shapes: Mapping[str, Shape]) -> Iterator[Finding]:
+def missing_inertias(robot: RobotDescription, drawn: Container[str]) -> Iterator[Finding]:
     """Check that the child of every moving joint has a mass, with the links fixed to it."""
     weighs = {
         link.name
@@ -126,19 +127,17 @@ def missing_inertias(robot: RobotDescription, shapes: Mapping[str, Shape]) -> It
     for link in (joint.child for joint in robot.tree if joint.moves):
         if link not in beyond:
             yield Finding(ERROR, MISSING, "link", link)
-        elif link not in weighs and shapes.get(link, Shape()).drawn:
+        elif link not in weighs and link in drawn:
             yield Finding(WARNING, MISSING, "link", link, "it has geometry")
         elif link not in body:
             yield Finding(NOTE, MISSING, "link", link, "a pure frame")
 
 
-def unknown_sizes(shapes: Mapping[str, Shape]) -> list[Finding]:
+def unknown_sizes(drawn: Mapping[str, Box | str]) -> Iterator[Finding]:
     """Note the links whose geometry could not be measured."""
-    return [
-        Finding(NOTE, SHAPE_UNKNOWN, "link", name, shape.unknown)
-        for name, shape in shapes.items()
-        if shape.unknown
-    ]
+    for name, unknown in drawn.items():
+        if isinstance(unknown, str):
+            yield Finding(NOTE, SHAPE_UNKNOWN, "link", name, unknown)
 
 
 def gyration(inertial: Inertial) -> float:
@@ -147,9 +146,7 @@ def gyration(inertial: Inertial) -> float:
     return float(np.sqrt(max(greatest, 0.0) / inertial.mass)) if inertial.mass else 0.0
 
 
-def _of_link(
-    link: Link, box: Box | None, radius: float, longest: float
-) -> Iterator[tuple[Severity, Rule, str]]:
+def _of_link(link: Link, box: Box | None, radius: float, longest: float) -> Iterator[Breach]:
     if box is not None and radius > HUGE_SHAPE * max(longest, 1.0):
         text = f"geometry of {2 * radius:.3g} m on a robot whose joints span {longest:.3g} m"
         yield ERROR, UNITS, f'{text}: meshes in mm need scale="0.001 0.001 0.001"'
@@ -157,9 +154,7 @@ def _of_link(
     inertial = link.inertial
     if radius <= PLACEHOLDER or inertial is None or inertial.mass <= 0 or is_helper(link):
         return
-    mass, com, inertia = inertial.mass, inertial.com, inertial.inertia
-    k = gyration(inertial)
-    fill = _fill(inertia, mass, box, radius)
+    mass, com = inertial.mass, inertial.com
     size = f"a link of about {radius:.3g} m, judging by the joints"
     distance = max(float(np.linalg.norm(com)) - radius, 0.0)
     if box is not None:
@@ -176,12 +171,20 @@ def _of_link(
         yield ERROR, UNITS, f"{place}, {text}; in mm?"
     elif distance > FAR_OUT * radius:
         yield WARNING, COM_OUTSIDE, text
-    text = f"radius of gyration {k:.3g} m, {size}"
-    about_com = inertia - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    yield from _of_inertia(inertial, box, radius, size)
+
+
+def _of_inertia(inertial: Inertial, box: Box | None, radius: float, size: str) -> Iterator[Breach]:
+    k, mass, c = gyration(inertial), inertial.mass, inertial.com
     if k <= POINT:  # a point mass
         return
+    text = f"radius of gyration {k:.3g} m, {size}"
+    fill = _fill(inertial.inertia, mass, box, radius)
+    about_com = inertial.inertia - mass * (c @ c * np.eye(3) - np.outer(c, c))
     if k > (IMPOSSIBLE_OF_A_GUESS if box is None else IMPOSSIBLE) * radius:
-        yield ERROR, UNITS, f"{text}; {_likely_unit(k, radius)}"
+        log_excess = 2 * np.log(k / (0.5 * radius))  # the excess itself might overflow
+        unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit]) - log_excess))
+        yield ERROR, UNITS, f"{text}; inertia in {unit}?"
     elif (
         box is not None
         and fill > HOLLOW
@@ -201,13 +204,6 @@ def _fill(inertia: Floats, mass: float, box: Box | None, radius: float) -> float
     if box is None:
         return float((mean_squares / radius / radius).max())  # ** may raise OverflowError
     return float((mean_squares / (box.half + MARGIN * radius) ** 2).max())
-
-
-def _likely_unit(k: float, radius: float) -> str:
-    """Say in which unit the inertia would fit a body of this size."""
-    log_excess = 2 * np.log(k / (0.5 * radius))  # the excess itself might overflow
-    unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit]) - log_excess))
-    return f"inertia in {unit}?"
 
 
 SHORTEST = 0.05  # [m] below this reach, mass is not judged
@@ -270,7 +266,7 @@ def implausible(robot: RobotDescription) -> Iterator[Finding]:
             yield Finding(severity, rule, "robot", robot.name, text)
 
 
-def _of_robot(inertials: list[Inertial], length: float) -> Iterator[tuple[Severity, Rule, str]]:
+def _of_robot(inertials: list[Inertial], length: float) -> Iterator[Breach]:
     count, first = len(inertials), inertials[0]
     mass, moment = first.mass, first.inertia[0, 0]
     ball = moment * np.eye(3)

@@ -27,7 +27,7 @@ included; of a sensor behind the gears, without it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -252,19 +252,23 @@ class DriveUnits:
 
         ``q``, ``qd``: position and velocity of the joint. Compiled code tells drives the inverse.
         """
-        voltage = command * self.supply_voltage - self.voltage_per_speed * qd
+
+        def voltage() -> Floats:
+            return command * self.supply_voltage - self.voltage_per_speed * qd
+
         return self._chosen(
             command,
-            current=self._torque(command, qd),
-            duty=self._torque(_ratio(voltage, self.resistance), qd),
-            position=self.stiffness * (command - q) - self.damping * qd,
+            current=lambda: self._torque(command, qd),
+            duty=lambda: self._torque(_ratio(voltage(), self.resistance), qd),
+            position=lambda: self.stiffness * (command - q) - self.damping * qd,
         )
 
     @cached_property
     def torque_per_speed(self) -> Floats:
         """By how much less torque (n,) a drive exerts per speed, told the same, without losses."""
         by_back_emf = _ratio(self.torque_per_current * self.voltage_per_speed, self.resistance)
-        return self._chosen(np.zeros(self.n), duty=by_back_emf, position=self.damping)
+        values = {DUTY: lambda: by_back_emf, POSITION: lambda: self.damping}
+        return self._chosen(np.zeros(self.n), **values)
 
     @cached_property
     def losses(self) -> tuple[Floats, Floats]:
@@ -278,10 +282,11 @@ class DriveUnits:
         even, odd = self.losses
         return motor / (even + odd * np.sign(motor) * smooth_sign(qd))
 
-    def _chosen(self, otherwise: Floats, **by_law: Floats) -> Floats:
-        """Return each drive's value by its law."""
-        for law, values in by_law.items():
-            otherwise = np.where(self.commanded_by(law), values, otherwise)
+    def _chosen(self, otherwise: Floats, **by_law: Callable[[], Floats]) -> Floats:
+        """Return each drive's value by its law; what no drive has is not worked out."""
+        for law, value in by_law.items():
+            if (which := self.commanded_by(law)).any():
+                otherwise = np.where(which, value(), otherwise)
         return otherwise
 
     @property
@@ -323,7 +328,8 @@ class DriveUnits:
     @cached_property
     def max_command(self) -> Floats:
         """Largest current or duty (n,), inf of other drives."""
-        return self._chosen(np.full(self.n, np.inf), current=self.max_current, duty=self.max_duty)
+        most = {CURRENT: lambda: self.max_current, DUTY: lambda: self.max_duty}
+        return self._chosen(np.full(self.n, np.inf), **most)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:

@@ -30,6 +30,9 @@ class Rule:
     consequence: str  # what follows if nothing is done
 
 
+Breach = tuple[Severity, Rule, str]  # how bad, of which rule, and the values found
+
+
 @dataclass(frozen=True)
 class Finding:
     """One element that breaks one rule."""

@@ -1,12 +1,12 @@
 """Rules of links and joints: inertias that no body has; limits, friction, mimicry, placement."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.finding import ERROR, NOTE, WARNING, Finding, Rule, Severity
+from featherstone_ros.model.finding import ERROR, NOTE, WARNING, Breach, Finding, Rule, Severity
 from featherstone_ros.model.robot_description import Joint, Link, RobotDescription
 
 ROUNDING = 1e-6  # of the trace: URDFs give few digits
@@ -96,38 +96,44 @@ WEIGHTLESS = Rule(
 
 
 def impossible_inertias(robot: RobotDescription) -> Iterator[Finding]:
-    """Check all links; findings on links that never move are notes, as they have no effect."""
+    """Check all links."""
     driven = {joint.child for joint in robot.tree if joint.moves}
-    links = [(link, link.inertial) for link in robot.links if link.inertial is not None]
-    inertias = np.array([inertial.inertia for _, inertial in links]).reshape(-1, 3, 3)
-    for (link, inertial), moments in zip(links, np.linalg.eigvalsh(inertias), strict=True):
-        found = _judge(inertial.mass, moments, link.name in driven)
-        if is_helper(link):
-            found = (NOTE, HELPER, f"{inertial.mass:.3g} kg")
-        if found is not None:
-            severity, rule, text = found
+    return of_links(robot, lambda link: _judged(link, link.name in driven))
+
+
+def of_links(
+    robot: RobotDescription, judge: Callable[[Link], Iterable[Breach]]
+) -> Iterator[Finding]:
+    """Judge all links; findings on those that never move are notes, as they have no effect."""
+    for link in robot.links:
+        for severity, rule, found in judge(link):
             severity = severity if link.name in robot.moving else NOTE
-            yield Finding(severity, rule, "link", link.name, text)
+            yield Finding(severity, rule, "link", link.name, found)
 
 
-def _judge(mass: float, moments: Floats, driven: bool) -> tuple[Severity, Rule, str] | None:
+def _judged(link: Link, driven: bool) -> Iterator[Breach]:
+    if (inertial := link.inertial) is None:
+        return
+    mass, moments = inertial.mass, np.linalg.eigvalsh(inertial.inertia)
     least, middle, greatest = moments
     trace = np.abs(moments).sum()
+    excess = greatest - least - middle
     text = f"principal moments {moments_text(moments)} kg m^2"
-    if mass == 0:
-        return (WARNING, MASSLESS, text) if trace else None  # a pure frame is fine
-    if trace <= mass * POINT**2:
+    if is_helper(link):
+        yield NOTE, HELPER, f"{mass:.3g} kg"
+    elif mass == 0:
+        if trace:  # a pure frame is fine
+            yield WARNING, MASSLESS, text
+    elif trace <= mass * POINT**2:
         # A point mass fixed to another link, e.g. a sensor or a payload, does no harm.
-        return ERROR if driven else NOTE, ZERO_INERTIA, f"mass {mass:.3g} kg, {text}"
-    if least < -ROUNDING * trace:
-        return ERROR, INDEFINITE, text
-    excess = (greatest - least - middle) / trace
-    if excess > ROUNDING:
-        text += ", the greatest exceeds the sum of the others"
-        return ERROR if excess > COARSE else WARNING, TRIANGLE, text
-    if least <= ROUNDING * trace:
-        return WARNING, INDEFINITE, f"{text}, an ideal rod"
-    return None
+        yield ERROR if driven else NOTE, ZERO_INERTIA, f"mass {mass:.3g} kg, {text}"
+    elif least < -ROUNDING * trace:
+        yield ERROR, INDEFINITE, text
+    elif excess > ROUNDING * trace:
+        severity = ERROR if excess > COARSE * trace else WARNING
+        yield severity, TRIANGLE, f"{text}, the greatest exceeds the sum of the others"
+    elif least <= ROUNDING * trace:
+        yield WARNING, INDEFINITE, f"{text}, an ideal rod"
 
 
 def is_helper(link: Link) -> bool:

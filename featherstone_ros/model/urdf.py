@@ -144,10 +144,9 @@ def read_xml(text: str | bytes) -> Element:
         return root
     except DefusedXmlException as error:
         raise ModelError(f"URDF declares XML entities, expected none: {error}") from error
-    except ElementTree.ParseError as error:
-        raise ModelError(f"URDF is not well-formed XML: {xml_fault(data, error)}") from error
-    except (ValueError, LookupError) as error:
-        raise ModelError(f"URDF is not well-formed XML: {error}") from error
+    except (ParseError, ValueError, LookupError) as error:
+        fault = xml_fault(data, error) if isinstance(error, ParseError) else error
+        raise ModelError(f"URDF is not well-formed XML: {fault}") from error
 
 
 class Part(NamedTuple):

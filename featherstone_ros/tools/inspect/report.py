@@ -99,22 +99,15 @@ def _link_table(
 def _joint_table(robot: RobotDescription, short: bool = False) -> Table:
     moving = [joint for joint in robot.joints if joint.moves]
     followers = any(joint.mimic for joint in moving)
-    driven = any(joint.armature for joint in moving)
-    headings = ["lower", "upper", "velocity", "effort", "damping", "friction"]
-    headings += ["armature"] if driven else []
-    table = new_table("Joints that move, in rad or m, N m or N", "joint", "type", figures=headings)
+    figures = ["lower", "upper", "velocity", "effort", "damping", "friction"]
+    figures += ["armature"] if any(joint.armature for joint in moving) else []
+    table = new_table("Joints that move, in rad or m, N m or N", "joint", "type", figures=figures)
     if followers:
         table.add_column("mimics", no_wrap=not short)
     for joint in moving:
-        limits = (joint.lower, joint.upper, joint.velocity, joint.effort)
-        friction = (joint.damping, joint.friction, *([joint.armature] if driven else []))
-        table.add_row(
-            Text(joint.name),
-            joint.type[:4] if short else joint.type,
-            *map(number, limits),
-            *map(number, friction),
-            *([_leader(joint)] if followers else []),
-        )
+        kind = joint.type[:4] if short else joint.type
+        cells = [number(getattr(joint, figure)) for figure in figures]
+        table.add_row(Text(joint.name), kind, *cells, *([_leader(joint)] if followers else []))
     return table
 
 
