@@ -59,19 +59,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """What a shadow said, sample by sample.
+    """What a shadow said, sample by sample."""
 
-    Attributes:
-        time: (N,) [s].
-        torque: (N, n) external torque [N m or N].
-        wrench: (N, 6) estimate [N, N m].
-        contact: (N,) bool.
-    """
-
-    time: Floats
-    torque: Floats
-    wrench: Floats
-    contact: NDArray[np.bool_]
+    time: Floats  # (N,) [s]
+    torque: Floats  # (N, n) external torque [N m or N]
+    wrench: Floats  # (N, 6) estimate [N, N m]
+    contact: NDArray[np.bool_]  # (N,) bool
 
     @property
     def alarms(self) -> int:

@@ -30,19 +30,12 @@ _ENCODER_NOISE = 1e-9  # [rad, m]
 
 @dataclass(frozen=True)
 class Answers:
-    """How the states of a period were answered.
+    """How the states of a period were answered."""
 
-    Attributes:
-        latency: (N,) from before publishing a state to having taken its command [s].
-        lost: Number of states without a command.
-        first: The first command.
-        last: The last one.
-    """
-
-    latency: Floats
-    lost: int
-    first: bytes
-    last: bytes
+    latency: Floats  # (N,) from before publishing a state to having taken its command [s]
+    lost: int  # number of states without a command
+    first: bytes  # the first command
+    last: bytes  # the last one
 
 
 def standing_arm(robot: RobotSetup) -> tuple[bytes, bytes]:

@@ -24,17 +24,11 @@ UPRIGHT = 0.9  # cosine: an axis closer to the plane's normal is a poor directio
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inertial:
-    """Inertial values of one link.
+    """Inertial values of one link."""
 
-    Attributes:
-        mass: [kg].
-        com: (3,) centre of mass in the link's frame [m].
-        inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
-    """
-
-    mass: float
-    com: Floats
-    inertia: Floats
+    mass: float  # [kg]
+    com: Floats  # (3,) centre of mass in the link's frame [m]
+    inertia: Floats  # (3, 3) about the centre of mass, in the link's axes [kg m^2]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
