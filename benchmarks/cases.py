@@ -178,12 +178,7 @@ class Case:
 
 
 def cases(quick: bool, paths: list[str] | None = None) -> Iterator[Case]:
-    """Yield what is timed.
-
-    Args:
-        quick: Whether one robot and short batches will do.
-        paths: Robots of the package by name, or URDF files, instead of the usual ones.
-    """
+    """Yield what is timed; ``paths``: robots by name, or URDF files, instead of the usual ones."""
     examples = {} if paths else example_robots()
     robots = [read(path) for path in paths or ["panda"]]
     if not quick:

@@ -96,11 +96,7 @@ class Tracking(NamedTuple):
 
 @lru_cache(maxsize=1)
 def prepare(study: Study) -> Scene:
-    """Plan the motions and compute the feedforward along them, once per process.
-
-    Raises:
-        FeatherstoneError: There is no such robot, or its description cannot be used.
-    """
+    """Plan the motions and compute the feedforward along them, once per process."""
     robot = load(study.robot)
     model, link = robot.model, robot.model.link_names[-1]
     known = partial(robot.by_joint, "feedforward_controller")
@@ -145,13 +141,6 @@ def drive(study: Study, index: int) -> Tracking:
 
     The result depends on the arguments alone, bit for bit on one kind of processor: not on the
     number of samples, nor on who computes them in which order.
-
-    Args:
-        study: What is simulated.
-        index: Which of the study's samples, from 0.
-
-    Raises:
-        FeatherstoneError: There is no such robot, or its description cannot be used.
     """
     scene = prepare(study)
     n = scene.model.n
@@ -316,14 +305,7 @@ class StudyResult:
 
 
 def simulate(study: Study, samples: int, console: Console, mapped: Map = map) -> StudyResult:
-    """Drive all samples, with a progress bar.
-
-    Args:
-        study: What is simulated.
-        samples: How many.
-        console: Where the progress bar goes.
-        mapped: The builtin ``map`` or one like it, that may compute elsewhere.
-    """
+    """Drive all samples, with a progress bar; ``mapped``: ``map``, or one that works elsewhere."""
     start = time.perf_counter()
     results = mapped(partial(drive, study), range(samples))
     results = list(track(results, "driving arms", total=samples, console=console, transient=True))
@@ -389,15 +371,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace, mapped: Map = map) -> int:
-    """Run a study as the command line wants it.
-
-    Args:
-        args: Of a parser made by ``arguments``.
-        mapped: As for ``simulate``.
-
-    Returns:
-        The exit status.
-    """
+    """Run a study as the command line wants it; return the exit status."""
     study = Study(**{name: getattr(args, name) for name in OPTIONS})
     samples = -(-args.states // study.rows)
     console = Console()

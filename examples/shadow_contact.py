@@ -95,13 +95,8 @@ def drive(
 ) -> Iterator[State]:
     """Drive the arm along a motion; yield what it measures ``rate`` times a second.
 
-    Args:
-        robot: The arm as the controller believes it is.
-        motion: Desired motion.
-        rate: [Hz], a divisor of 1 kHz.
-        seed: Of the noise.
-        mass_error: Share by which all links are heavier than believed.
-        f_ext: Wrenches on links over time [s].
+    ``robot``: as the controller believes it is; ``rate``: a divisor of 1 kHz; ``mass_error``: share
+    by which all links are heavier than believed; ``f_ext``: wrenches on links over time [s].
     """
     model = robot.model
     heavier = model.with_inertial_parameters((1.0 + mass_error) * model.inertial_parameters)

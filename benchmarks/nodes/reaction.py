@@ -90,11 +90,7 @@ class Measured:
     drive: Callable[[], None] | None  # gives it something to follow
 
     def turn(self, duration: float, turns: Turns) -> None:
-        """Measure for a while.
-
-        Raises:
-            FeatherstoneError: It does not answer.
-        """
+        """Measure for a while."""
         for _ in range(_ATTEMPTS):
             with ExitStack() as stack:
                 if self.companion:
@@ -141,16 +137,9 @@ def measure(
     block: float,
     rounds: int,
 ) -> dict[str, Turns]:
-    """Measure; return how each contender answered.
+    """Measure in so many rounds of turns of ``block`` [s]; return how each contender answered.
 
-    Args:
-        domain: ROS domain.
-        node: For the topics; in no executor.
-        robot: Whose joints.
-        scheduling: Of all measured processes, and of this one.
-        condition: What goes on meanwhile.
-        block: How long a turn is [s].
-        rounds: How many turns each has.
+    ``node``: for the topics, in no executor; ``scheduling``: of all processes, this one included.
     """
     found = {name: Turns() for name in condition.contenders}
     with Arena(domain) as arena:
