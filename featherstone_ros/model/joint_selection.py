@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
@@ -17,12 +17,7 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model.robot_description import (
-    Mimic,
-    RobotDescription,
-    name_list,
-    resolve_mimics,
-)
+from featherstone_ros.model.robot_description import Mimic, RobotDescription, name_list
 from featherstone_ros.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -61,9 +56,9 @@ def choose(
     document order. A joint left out is locked. ``locked``: positions of locked joints [rad or m];
     those not named stand where their range is nearest to 0.
     """
-    followers = resolve_mimics(robot)
+    followers = robot.mimics
     moving = [j for j in robot.joints if j.moves and j.name not in followers]
-    candidates = [j.name for j in moving if j.type != "floating"]
+    candidates = {j.name for j in moving if j.type != "floating"}
     positions = _finite_positions(locked or {})
     if isinstance(joints, (str, bytes)):
         raise ModelError(f"joints is {joints!r}, expected a sequence of joint names")
@@ -77,8 +72,17 @@ def choose(
                 "--joints), which locks it; or three prismatic and three revolute joints instead, "
                 "with the singular orientation out of reach"
             )
-    _check_names("joints", free, candidates, followers)
-    _check_names("locked", tuple(positions), candidates, followers)
+    for argument, names in (("joints", free), ("locked", tuple(positions))):
+        for name, count in Counter(names).items():
+            if name in followers:
+                raise ModelError(
+                    f"`{argument}` has {name!r}, which follows {followers[name].leader!r}: "
+                    "expected the leader instead"
+                )
+            if name not in candidates:
+                raise UnknownJointError(f"moving joint (in `{argument}`)", name, candidates)
+            if count > 1:
+                raise ModelError(f"`{argument}` has {name!r} {count} times, expected once")
     if joints is None:
         free = tuple(name for name in free if name not in positions)
     if both := [name for name in free if name in positions]:
@@ -100,12 +104,8 @@ def choose(
 
 def locked_joints(robot: RobotDescription, locked: Iterable[str]) -> tuple[str, ...]:
     """Return those of the locked joints that have a position of their own, in document order."""
-    followers, names = resolve_mimics(robot), frozenset(locked)
-    return tuple(
-        joint.name
-        for joint in robot.joints
-        if joint.name in names - followers.keys() and joint.type != "floating"
-    )
+    names = frozenset(locked) - robot.mimics.keys()
+    return tuple(j.name for j in robot.joints if j.name in names and j.type != "floating")
 
 
 def followed_joints(
@@ -128,32 +128,13 @@ def followed_joints(
             carrying.add(joint.parent)
     index = {name: k for k, name in enumerate(locked_joints(robot, selection.locked))}
     ways = {name: Mimic(name) for name in index} | {
-        name: mimic for name, mimic in resolve_mimics(robot).items() if mimic.leader in index
+        name: mimic for name, mimic in robot.mimics.items() if mimic.leader in index
     }
     return {
         joint.name: (index[ways[joint.name].leader], ways[joint.name])
         for joint in robot.tree
         if joint.name in ways and (joint.child in carrying or joint.parent in moved)
     }
-
-
-def _check_names(
-    argument: str,
-    names: Sequence[str],
-    candidates: Iterable[str],
-    followers: Mapping[str, Mimic],
-) -> None:
-    valid = frozenset(candidates)
-    for name, count in Counter(names).items():
-        if name in followers:
-            leader = followers[name].leader
-            raise ModelError(
-                f"`{argument}` has {name!r}, which follows {leader!r}: expected the leader instead"
-            )
-        if name not in valid:
-            raise UnknownJointError(f"moving joint (in `{argument}`)", name, valid)
-        if count > 1:
-            raise ModelError(f"`{argument}` has {name!r} {count} times, expected once")
 
 
 def _finite_positions(locked: Mapping[str, float]) -> dict[str, float]:

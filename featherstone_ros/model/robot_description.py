@@ -101,6 +101,37 @@ class RobotDescription:
                 moving.add(joint.child)
         return moving
 
+    @cached_property
+    def mimics(self) -> dict[str, Mimic]:
+        """Each follower's final leader, with multipliers and offsets of the chain combined.
+
+        A joint whose leader does not exist is not a follower: real files have such joints (the Alex
+        humanoid with Psyonic hands), with drives of their own.
+        """
+        joints = {joint.name: joint for joint in self.joints}
+        resolved: dict[str, Mimic] = {}
+        for name in joints:
+            chain: dict[str, Mimic] = {}
+            while name not in resolved and (mimic := joints[name].mimic) and mimic.leader in joints:
+                if name in chain:
+                    loop = name_list(list(chain))
+                    raise ModelError(
+                        f"<mimic> of joints {loop} forms a loop, expected a free leader"
+                    )
+                chain[name] = mimic
+                name = mimic.leader
+            for follower, (leader, factor, offset) in reversed(chain.items()):
+                if of_leader := resolved.get(leader):
+                    leader, offset = of_leader.leader, factor * of_leader.offset + offset
+                    factor *= of_leader.multiplier
+                if not max(abs(factor), abs(offset)) < HUGE:
+                    raise ModelError(
+                        f"joint {follower!r}: <mimic> comes to {factor:g} * {leader!r} + "
+                        f"{offset:g}, expected values below {HUGE:g}"
+                    )
+                resolved[follower] = Mimic(leader, factor, offset)
+        return resolved
+
 
 def assemble(
     name: str,
@@ -195,33 +226,3 @@ def _split(joint: Joint) -> Iterator[Joint]:
     y = np.cross(normal, x)
     yield replace(joint, name=y_link, type="prismatic", parent=x_link, child=y_link, axis=y)
     yield replace(joint, name=f"{joint.name}/theta", type="continuous", parent=y_link)
-
-
-def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
-    """Return each follower's final leader, with multipliers and offsets of the chain combined.
-
-    A joint whose leader does not exist is not a follower: real files have such joints (the Alex
-    humanoid with Psyonic hands), with drives of their own.
-    """
-    joints = {joint.name: joint for joint in robot.joints}
-    resolved: dict[str, Mimic] = {}
-    for name in joints:
-        chain: dict[str, Mimic] = {}
-        while name not in resolved and (mimic := joints[name].mimic) and mimic.leader in joints:
-            if name in chain:
-                loop = name_list(list(chain))
-                raise ModelError(f"<mimic> of joints {loop} forms a loop, expected a free leader")
-            chain[name] = mimic
-            name = mimic.leader
-        for follower, mimic in reversed(chain.items()):
-            leader, factor, offset = mimic
-            if of_leader := resolved.get(leader):
-                leader, offset = of_leader.leader, factor * of_leader.offset + offset
-                factor *= of_leader.multiplier
-            whole = resolved[follower] = Mimic(leader, factor, offset)
-            if not max(abs(whole.multiplier), abs(whole.offset)) < HUGE:
-                raise ModelError(
-                    f"joint {follower!r}: <mimic> comes to {whole.multiplier:g} * {whole.leader!r} "
-                    f"+ {whole.offset:g}, expected values below {HUGE:g}"
-                )
-    return resolved
