@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
@@ -172,16 +172,14 @@ def relevant_joints(model: Model) -> list[str]:
     return [joint for k, joint in enumerate(model.locked_joints) if k in followed]
 
 
-def standing(model: Model, at: Floats, heard: Floats, joints: Iterable[str]) -> dict[str, str]:
+def standing(model: Model, at: Floats, heard: Floats, joints: Collection[str]) -> dict[str, str]:
     """Return where some locked joints are taken to stand, and who says so."""
-    index = {joint: k for k, joint in enumerate(model.locked_joints)}
-    return {
-        joint: f"{at[k]:.4g}, as "
-        + (NAME.format(joint) if np.isnan(heard[k]) else "joint_states")
-        + " says"
-        for joint in joints
-        for k in [index[joint]]
-    }
+    told = {}
+    for joint, place, said in zip(model.locked_joints, at, heard, strict=True):
+        if joint in joints:
+            source = NAME.format(joint) if np.isnan(said) else "joint_states"
+            told[joint] = f"{place:.4g}, as {source} says"
+    return told
 
 
 def absurd_text(joint: str, position: float, low: float, high: float) -> str:

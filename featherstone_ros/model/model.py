@@ -403,12 +403,10 @@ class Model:
         robot = urdf.parse(text)
         if self.floating:
             robot = without_ground(robot)
-        names = tuple(link.name for link in robot.links)
-        if sorted(names) != sorted(self.link_names):
-            odd = sorted(set(names) ^ set(self.link_names))
+        if odd := {link.name for link in robot.links} ^ {*self.link_names}:
             raise ModelError(
                 f"the text describes another robot than {self.name!r}: links "
-                f"{name_list(odd)} are in one of the two only"
+                f"{name_list(sorted(odd))} are in one of the two only"
             )
         mine = dict(zip(self.link_names, self.tree.link_parameters, strict=True))
         changed = {

@@ -22,7 +22,6 @@ from defusedxml import ElementTree
 from featherstone_ros.errors import ModelError, UnknownNameError
 
 ARGUMENT = re.compile(r"([A-Za-z_]\w*):=(.*)", re.DOTALL)
-NO_ARGUMENTS: Mapping[str, str] = MappingProxyType({})
 SHOWN = 20  # of a file's arguments, in a message
 SHOWN_VALUE = 60  # [characters] of a bad value of ``robot_description``, likewise
 EXPECTED = (
@@ -122,7 +121,7 @@ class RobotFile(PosixPath):
     What is made of the path, such as its parent, has none.
     """
 
-    arguments: Mapping[str, str] = NO_ARGUMENTS
+    arguments: Mapping[str, str] = MappingProxyType({})
 
 
 def robot_source(path: Path, arguments: Mapping[str, object]) -> RobotFile:
