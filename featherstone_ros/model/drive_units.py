@@ -149,11 +149,7 @@ class DriveUnits:
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], joints: Iterable[str]) -> DriveUnits:
-        """Return the drives that parameters ``drives.<joint>.*`` describe; others have defaults.
-
-        Raises:
-            ValueError: A value that no drive has, or a parameter or joint that does not exist.
-        """
+        """Return the drives that parameters ``drives.<joint>.*`` describe; others have defaults."""
         drives = cls(tuple(joints))
         known = drives.parameters
         for key in parameters:
@@ -178,11 +174,7 @@ class DriveUnits:
         }
 
     def __post_init__(self) -> None:
-        """Check the values; numbers become arrays (n,) of float64, words tuples.
-
-        Raises:
-            ValueError: With the parameter, the value found and what was expected.
-        """
+        """Check the values; numbers become arrays (n,) of float64, words tuples."""
         of_joints = [joint_parameters_of(DriveUnits, joint) for joint in self.names]
         for place, *parameters in zip(fields(self)[1:], *of_joints, strict=True):
             given = np.broadcast_to(np.asarray(getattr(self, place.name), object), self.n)
