@@ -33,11 +33,7 @@ class CallgrindError(FeatherstoneError):
 def count(quick: bool, robots: list[str] | None) -> list[dict[str, Any]]:
     """Run the calls under callgrind, which takes minutes.
 
-    Returns:
-        What ``report.rows`` takes, with instructions in place of times.
-
-    Raises:
-        CallgrindError: There is no valgrind, or it cannot run this Python or this core.
+    Return what ``report.rows`` takes, with instructions in place of times.
     """
     if not shutil.which("valgrind"):
         raise CallgrindError("valgrind is not installed (Debian, Ubuntu: apt install valgrind)")

@@ -73,21 +73,13 @@ class DisagreementError(FeatherstoneError):
 
 @dataclass(frozen=True)
 class Call:
-    """A call from Python, written as a user writes it.
+    """A call from Python, written as a user writes it."""
 
-    Attributes:
-        before: Statements that belong to it.
-        expression: The one that has the result.
-        names: What the names in both mean.
-        read: Turns the result into arrays in our order.
-        units: How many states or steps one call treats.
-    """
-
-    before: str
-    expression: str
-    names: Mapping[str, Any]
-    read: Callable[[Any], Any] = lambda result: result
-    units: int = 1
+    before: str  # statements that belong to it
+    expression: str  # the one that has the result
+    names: Mapping[str, Any]  # what the names in both mean
+    read: Callable[[Any], Any] = lambda result: result  # into arrays in our order
+    units: int = 1  # states or steps that one call treats
 
     @property
     def timer(self) -> timeit.Timer:
@@ -105,23 +97,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Case:
-    """What is timed side by side.
+    """What is timed side by side."""
 
-    Attributes:
-        section: Key of ``SECTIONS``.
-        robot: Its name.
-        method: What is called.
-        ours: Makes our call.
-        peer: Whose call theirs is; empty for none.
-        theirs: Makes it.
-    """
-
-    section: str
+    section: str  # key of ``SECTIONS``
     robot: str
     method: str
-    ours: Callable[[], Call]
-    peer: str = ""
-    theirs: Callable[[], Call] | None = None
+    ours: Callable[[], Call]  # makes our call
+    peer: str = ""  # whose call theirs is; empty for none
+    theirs: Callable[[], Call] | None = None  # makes it
 
     def __str__(self) -> str:
         """Return e.g. ``single, Panda, rnea``."""
@@ -150,12 +133,7 @@ class Case:
 
 
 def cases(quick: bool, paths: list[str] | None = None) -> Iterator[Case]:
-    """Yield what is timed.
-
-    Args:
-        quick: Whether one robot and short batches will do.
-        paths: Robots of the package by name, or URDF files, instead of the usual ones.
-    """
+    """Yield what is timed; ``paths``: robots by name, or URDF files, instead of the usual ones."""
     examples = {} if paths else example_robots()
     robots = [read(path) for path in paths or ["panda"]]
     if not quick:

@@ -79,13 +79,7 @@ def _pinocchio_model(robot: Robot) -> Any:
 def pinocchio_call(
     robot: Robot, method: str, state: Mapping[str, Any]
 ) -> tuple[str, str, dict[str, Any], Callable[[Any], Any]]:
-    """Return before, expression, names and reader of a Call.
-
-    Args:
-        robot: Without mimic joints.
-        method: Key of ``PINOCCHIO``.
-        state: One, as ``Robot.state``.
-    """
+    """Return before, expression, names and reader of a Call; ``robot``: without mimic joints."""
     import pinocchio as pin
 
     model = _pinocchio_model(robot)

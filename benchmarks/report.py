@@ -31,27 +31,16 @@ _COLOURS = (BLUE, YELLOW, GREEN, GREY)
 
 @dataclass(frozen=True)
 class Row:
-    """One case.
+    """One case."""
 
-    Attributes:
-        section: Key of ``SECTIONS``.
-        robot: Its name.
-        method: What was called.
-        instruction_set: What our core was compiled for.
-        ours: Our median time per unit [s].
-        peer: Whose time theirs is; empty for none.
-        theirs: Theirs [s]; NaN for none.
-        ratio: Median of the ratios of neighbouring turns, ours over theirs; NaN for none.
-    """
-
-    section: str
+    section: str  # key of ``SECTIONS``
     robot: str
     method: str
-    instruction_set: str
-    ours: float
-    peer: str
-    theirs: float
-    ratio: float
+    instruction_set: str  # what our core was compiled for
+    ours: float  # our median time per unit [s]
+    peer: str  # whose time theirs is; empty for none
+    theirs: float  # [s]; NaN for none
+    ratio: float  # median of the ratios of neighbouring turns, ours over theirs; NaN for none
 
 
 def rows(timings: Iterable[dict[str, Any]]) -> list[Row]:
@@ -73,13 +62,9 @@ def rows(timings: Iterable[dict[str, Any]]) -> list[Row]:
 
 
 def show(console: Console, found: Sequence[Row], default: str, what: str = "time") -> None:
-    """Print a table for each section; times, and their ratio to the peer's.
+    """Print a table for each section: times, or instructions, and their ratio to the peer's.
 
-    Args:
-        console: Where to.
-        found: Of all instruction sets.
-        default: The one that is used if nothing is set.
-        what: ``instructions`` if they were counted instead.
+    ``found``: of all instruction sets, of which ``default`` is used if nothing is set.
     """
     for section, note in SECTIONS.items():
         here = [row for row in found if row.section == section]

@@ -16,17 +16,11 @@ STANDARD = {"ur10_robot": "UR10", "g1_29dof_rev_1_0": "G1 humanoid"}  # of these
 
 @dataclass(frozen=True)
 class Robot:
-    """A description that every peer reads.
+    """A description that every peer reads."""
 
-    Attributes:
-        name: For tables.
-        text: Its URDF.
-        base: As ``Model.from_urdf`` takes it.
-    """
-
-    name: str
-    text: str = field(repr=False)
-    base: str = "fixed"
+    name: str  # for tables
+    text: str = field(repr=False)  # its URDF
+    base: str = "fixed"  # as ``Model.from_urdf`` takes it
 
     @cached_property
     def model(self) -> fr.Model:

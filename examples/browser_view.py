@@ -42,24 +42,12 @@ FORCE_SCALE = 0.01  # [m/N], as torque_markers draws it
 
 
 class Arm:
-    """Lines between the frames of an arm's links, seen once it is known where it is.
-
-    Attributes:
-        is_known: Whether a position has come.
-    """
+    """Lines between the frames of an arm's links, seen once it is known where it is."""
 
     def __init__(
         self, scene: viser.SceneApi, name: str, text: str, colour: tuple[int, ...], thickness: float
     ) -> None:
-        """Prepare to draw it.
-
-        Args:
-            scene: Where to.
-            name: Of the lines.
-            text: URDF text.
-            colour: Red, green, blue, 0 to 255.
-            thickness: Of the lines [m].
-        """
+        """Prepare to draw the robot of a URDF text in lines, red, green, blue from 0 to 255."""
         self.model = fr.Model.from_urdf(text)
         self._dynamics = fr.Dynamics(self.model)
         self._links = [(joint.parent, joint.child) for joint in parse(text).joints]
@@ -91,14 +79,7 @@ class BrowserView(Node):  # type: ignore[misc]
     """Draws what it hears."""
 
     def __init__(self, server: viser.ViserServer, text: str, shadow: str, controller: str) -> None:
-        """Listen and draw.
-
-        Args:
-            server: Of the page.
-            text: URDF text.
-            shadow: Name of the node that predicts.
-            controller: Name of the controller's node.
-        """
+        """Listen to the nodes named, and draw the robot of a URDF text."""
         super().__init__("browser_view")
         self._scene = server.scene
         self._scene.add_grid("/floor", 2.0, 2.0)

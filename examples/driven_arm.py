@@ -112,7 +112,7 @@ class DrivenArm:
 
     def __repr__(self) -> str:
         """Return the arm, how its drives are commanded, and the time."""
-        arm, commands = self._simulator.model, self.units.commands_in_words()
+        arm, commands = self._simulator.model, ", ".join(dict.fromkeys(self.units.command))
         return f"<DrivenArm of {arm!r}: {commands}, at {self.time:g} s>"
 
     @property

@@ -51,27 +51,16 @@ _SPREAD_OF_STARTS = 0.5  # of the way from the robot's start to the nearest limi
 
 @dataclass(frozen=True)
 class Study:
-    """What is simulated: all that a worker needs besides the index of a sample.
+    """What is simulated: all that a worker needs besides the index of a sample."""
 
-    Attributes:
-        robot: One of the package's own, or the path of a URDF or xacro file.
-        seed: Of everything random.
-        steps: Length of the motions [``TIME_STEP``].
-        motions: How many motions each sample is driven along.
-        payload: Believed mass of the payload, and median of the real ones [kg].
-        mass_spread: Standard deviation of the logarithm of the mass.
-        centre_spread: Standard deviation of the payload's centre along each axis [m].
-        friction_spread: Standard deviation of the logarithm of each joint's friction.
-    """
-
-    robot: str = "panda"
-    seed: int = 0
-    steps: int = 4000
-    motions: int = 8
-    payload: float = 2.0
-    mass_spread: float = 0.15
-    centre_spread: float = 0.01
-    friction_spread: float = 0.3
+    robot: str = "panda"  # one of the package's own, or the path of a URDF or xacro file
+    seed: int = 0  # of everything random
+    steps: int = 4000  # length of the motions [``TIME_STEP``]
+    motions: int = 8  # how many motions each sample is driven along
+    payload: float = 2.0  # believed mass of the payload, and median of the real ones [kg]
+    mass_spread: float = 0.15  # standard deviation of the logarithm of the mass
+    centre_spread: float = 0.01  # standard deviation of the payload's centre along each axis [m]
+    friction_spread: float = 0.3  # standard deviation of the logarithm of each joint's friction
 
     @property
     def rows(self) -> int:
@@ -80,60 +69,34 @@ class Study:
 
 
 class Scene(NamedTuple):
-    """What all samples of a study share; rows are the motions of the first law, of the second...
+    """What all samples of a study share; rows are the motions of the first law, of the second..."""
 
-    Attributes:
-        model: The arm without payload.
-        link: The link that carries the payload: the last.
-        coulomb: (n,) believed Coulomb friction [N m or N].
-        viscous: (n,) believed viscous friction [N m s/rad or N s/m].
-        armature: (n,) inertia of the drives [kg m^2 or kg].
-        p: (n,) position gains [N m/rad or N/m].
-        d: (n,) velocity gains [N m s/rad or N s/m].
-        q: (steps, rows, n) desired positions [rad or m].
-        qd: (steps, rows, n) desired velocities [rad/s or m/s].
-        torque: (steps, rows, n) the law's model torque, of the believed arm [N m or N].
-    """
-
-    model: fr.Model
-    link: str
-    coulomb: Floats
-    viscous: Floats
-    armature: Floats
-    p: Floats
-    d: Floats
-    q: Floats
-    qd: Floats
-    torque: Floats
+    model: fr.Model  # the arm without payload
+    link: str  # the link that carries the payload: the last
+    coulomb: Floats  # (n,) believed Coulomb friction [N m or N]
+    viscous: Floats  # (n,) believed viscous friction [N m s/rad or N s/m]
+    armature: Floats  # (n,) inertia of the drives [kg m^2 or kg]
+    p: Floats  # (n,) position gains [N m/rad or N/m]
+    d: Floats  # (n,) velocity gains [N m s/rad or N s/m]
+    q: Floats  # (steps, rows, n) desired positions [rad or m]
+    qd: Floats  # (steps, rows, n) desired velocities [rad/s or m/s]
+    torque: Floats  # (steps, rows, n) the law's model torque, of the believed arm [N m or N]
 
 
 class Tracking(NamedTuple):
-    """What a sample is and how it tracks. Many samples are stacked along a first axis.
+    """What a sample is and how it tracks. Many samples are stacked along a first axis."""
 
-    Attributes:
-        mass: Real mass of the payload [kg].
-        centre: (3,) real centre of mass of the payload in its link's frame [m].
-        friction: (n,) real over believed friction.
-        rms: (laws, motions, n) root mean square tracking error [rad or m].
-        effort: (laws, motions, n) largest torque asked for, over the effort limit.
-        trace: (times, motions, n) error with feedforward, every ``TRACE_SPACING`` [rad or m].
-    """
-
-    mass: Floats
-    centre: Floats
-    friction: Floats
-    rms: Floats
-    effort: Floats
-    trace: Floats
+    mass: Floats  # real mass of the payload [kg]
+    centre: Floats  # (3,) real centre of mass of the payload in its link's frame [m]
+    friction: Floats  # (n,) real over believed friction
+    rms: Floats  # (laws, motions, n) root mean square tracking error [rad or m]
+    effort: Floats  # (laws, motions, n) largest torque asked for, over the effort limit
+    trace: Floats  # (times, motions, n) error with feedforward, every ``TRACE_SPACING`` [rad or m]
 
 
 @lru_cache(maxsize=1)
 def prepare(study: Study) -> Scene:
-    """Plan the motions and compute the feedforward along them, once per process.
-
-    Raises:
-        FeatherstoneError: There is no such robot, or its description cannot be used.
-    """
+    """Plan the motions and compute the feedforward along them, once per process."""
     robot = load(study.robot)
     model, link = robot.model, robot.model.link_names[-1]
     known = partial(robot.by_joint, "feedforward_controller")
@@ -178,13 +141,6 @@ def drive(study: Study, index: int) -> Tracking:
 
     The result depends on the arguments alone, bit for bit on one kind of processor: not on the
     number of samples, nor on who computes them in which order.
-
-    Args:
-        study: What is simulated.
-        index: Which of the study's samples, from 0.
-
-    Raises:
-        FeatherstoneError: There is no such robot, or its description cannot be used.
     """
     scene = prepare(study)
     n = scene.model.n
@@ -226,17 +182,11 @@ def drive(study: Study, index: int) -> Tracking:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """The results of all samples of a study.
+    """The results of all samples of a study."""
 
-    Attributes:
-        study: What was simulated.
-        tracking: Of all samples, in front of the axes that ``Tracking`` names.
-        seconds: How long it took [s].
-    """
-
-    study: Study
-    tracking: Tracking
-    seconds: float
+    study: Study  # what was simulated
+    tracking: Tracking  # of all samples, in front of the axes that ``Tracking`` names
+    seconds: float  # how long it took [s]
 
     @cached_property
     def joints(self) -> list[str]:
@@ -355,14 +305,7 @@ class StudyResult:
 
 
 def simulate(study: Study, samples: int, console: Console, mapped: Map = map) -> StudyResult:
-    """Drive all samples, with a progress bar.
-
-    Args:
-        study: What is simulated.
-        samples: How many.
-        console: Where the progress bar goes.
-        mapped: The builtin ``map`` or one like it, that may compute elsewhere.
-    """
+    """Drive all samples, with a progress bar; ``mapped``: ``map``, or one that works elsewhere."""
     start = time.perf_counter()
     results = mapped(partial(drive, study), range(samples))
     results = list(track(results, "driving arms", total=samples, console=console, transient=True))
@@ -428,15 +371,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace, mapped: Map = map) -> int:
-    """Run a study as the command line wants it.
-
-    Args:
-        args: Of a parser made by ``arguments``.
-        mapped: As for ``simulate``.
-
-    Returns:
-        The exit status.
-    """
+    """Run a study as the command line wants it; return the exit status."""
     study = Study(**{name: getattr(args, name) for name in OPTIONS})
     samples = -(-args.states // study.rows)
     console = Console()

@@ -24,10 +24,7 @@ _COLOURS = (RED, YELLOW, BLUE)  # of the laws
 def draw(report: StudyResult, laws: tuple[str, ...], path: Path) -> None:
     """Write the picture: errors, what they come from, how the payload's mass tells, torques.
 
-    Args:
-        report: What to draw.
-        laws: Names of the laws, in the order of the report's arrays.
-        path: Of the PNG file.
+    ``laws``: their names, in the order of the report's arrays.
     """
     with picture(path) as pyplot:
         figure = pyplot.figure(figsize=(11.5, 7.8), dpi=100)

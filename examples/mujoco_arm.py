@@ -119,12 +119,9 @@ def _without_shapes(text: str, moving: Sequence[str]) -> str:
 
 
 def load(urdf: str, parameters: Path | None, friction: float) -> tuple[MujocoArm, Model]:
-    """Return the arm at its first positions, and its model.
+    """Return the arm at its first positions, 0 without parameters, and its model.
 
-    Args:
-        urdf: A URDF or xacro file, or panda, ur5e.
-        parameters: Of the controller and the digital twin; None: the URDF alone, at 0.
-        friction: Times what the controller is told.
+    ``friction``: times what the controller is told.
     """
     text = read_description(robot_file(urdf))
     values = read_parameters(parameters)["digital_twin"] if parameters else None
@@ -150,12 +147,8 @@ def run(
 ) -> None:
     """Publish joint states and take commands, until interrupted.
 
-    Args:
-        arm: The arm.
-        joints: Their names.
-        rate: Of the joint states, in simulated time [Hz].
-        real_time_factor: Simulated time by real time, told on /clock; 0: by commands. None: the
-            time is the computer's.
+    ``rate``: of the joint states, in simulated time [Hz]; ``real_time_factor``: simulated time by
+    real time, told on /clock; 0: by commands; None: the time is the computer's.
     """
     import rclpy
     from rclpy.duration import Duration

@@ -49,19 +49,12 @@ STAGES = (("land", 3.0), ("slide", 2.5), ("lift", 1.5))
 
 @dataclass(frozen=True)
 class Record:
-    """One run, sample by sample.
+    """One run, sample by sample."""
 
-    Attributes:
-        time: (N,) [s].
-        position: (N, 3) of the peg from where it starts, the plane at -HEIGHT [m].
-        desired: (N, 3) of the desired pose on its way [m].
-        force: (N, 3) of the plane on the peg [N].
-    """
-
-    time: Floats
-    position: Floats
-    desired: Floats
-    force: Floats
+    time: Floats  # (N,) [s]
+    position: Floats  # (N, 3) of the peg from where it starts, the plane at -HEIGHT [m]
+    desired: Floats  # (N, 3) of the desired pose on its way [m]
+    force: Floats  # (N, 3) of the plane on the peg [N]
 
     def pressed(self) -> float:
         """Return the normal force at the end of landing, before the peg slides [N]."""

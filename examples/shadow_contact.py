@@ -59,19 +59,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """What a shadow said, sample by sample.
+    """What a shadow said, sample by sample."""
 
-    Attributes:
-        time: (N,) [s].
-        torque: (N, n) external torque [N m or N].
-        wrench: (N, 6) estimate [N, N m].
-        contact: (N,) bool.
-    """
-
-    time: Floats
-    torque: Floats
-    wrench: Floats
-    contact: NDArray[np.bool_]
+    time: Floats  # (N,) [s]
+    torque: Floats  # (N, n) external torque [N m or N]
+    wrench: Floats  # (N, 6) estimate [N, N m]
+    contact: NDArray[np.bool_]  # (N,) bool
 
     @property
     def alarms(self) -> int:
@@ -102,13 +95,8 @@ def drive(
 ) -> Iterator[State]:
     """Drive the arm along a motion; yield what it measures ``rate`` times a second.
 
-    Args:
-        robot: The arm as the controller believes it is.
-        motion: Desired motion.
-        rate: [Hz], a divisor of 1 kHz.
-        seed: Of the noise.
-        mass_error: Share by which all links are heavier than believed.
-        f_ext: Wrenches on links over time [s].
+    ``robot``: as the controller believes it is; ``rate``: a divisor of 1 kHz; ``mass_error``: share
+    by which all links are heavier than believed; ``f_ext``: wrenches on links over time [s].
     """
     model = robot.model
     heavier = model.with_inertial_parameters((1.0 + mass_error) * model.inertial_parameters)

@@ -125,21 +125,14 @@ def declared(
         description: As of ``Parameter``.
         minimum: As of ``Parameter``.
         maximum: As of ``Parameter``.
-        name: Of the parameter, empty for the field's own; with ``{}`` for a joint's name there is
-            one for each joint, and the field is an array (n,).
+        name: Of the parameter, empty for the field's own, which ``*`` in it stands for; with ``{}``
+            for a joint's name there is one for each joint, and the field is an array (n,), or n
+            words.
         **more: ``choices``, ``read_only`` and ``check`` of ``Parameter``; an enumeration brings its
             own choices.
     """
     own = {"description": description, "minimum": minimum, "maximum": maximum, "name": name}
     return field(default=default, metadata={**own, **more})
-
-
-def of_each_joint(name: str, *declaration: Any, **more: Any) -> Any:
-    """Return a field that is a parameter of each joint: ``declared`` with its name before all else.
-
-    The field is an array (n,), or n words.
-    """
-    return declared(*declaration, **more, name=name)
 
 
 def parameters_of(kind: type) -> Iterator[Parameter]:
@@ -193,7 +186,8 @@ def _declared(kind: type) -> Iterator[tuple[str, str, Any, dict[str, Any]]]:
     for place in fields(kind):
         if place.metadata:
             options = dict(place.metadata)
-            yield place.name, options.pop("name") or place.name, place.default, options
+            name = options.pop("name").replace("*", place.name) or place.name
+            yield place.name, name, place.default, options
 
 
 def per_joint(values: Mapping[str, Any], pattern: str, joints: Iterable[str]) -> Floats:

@@ -26,11 +26,7 @@ _STAMP = 4  # offset of the stamp in a serialised state [bytes]
 
 
 def durations(robot: RobotSetup, pause: float) -> Floats:
-    """Return how long some cycles took [s].
-
-    Raises:
-        FeatherstoneError: The controller did not follow the trajectory all the time.
-    """
+    """Return how long some cycles took [s], all of them on the trajectory."""
     controller = robot.arm.controller()
     controller.activate(time.monotonic())
     controller.accept_state(time.monotonic(), robot.start, np.zeros(robot.model.n), stamp=1.0)

@@ -30,19 +30,12 @@ _ENCODER_NOISE = 1e-9  # [rad, m]
 
 @dataclass(frozen=True)
 class Answers:
-    """How the states of a period were answered.
+    """How the states of a period were answered."""
 
-    Attributes:
-        latency: (N,) from before publishing a state to having taken its command [s].
-        lost: Number of states without a command.
-        first: The first command.
-        last: The last one.
-    """
-
-    latency: Floats
-    lost: int
-    first: bytes
-    last: bytes
+    latency: Floats  # (N,) from before publishing a state to having taken its command [s]
+    lost: int  # number of states without a command
+    first: bytes  # the first command
+    last: bytes  # the last one
 
 
 def standing_arm(robot: RobotSetup) -> tuple[bytes, bytes]:
@@ -63,14 +56,7 @@ class Meter:
     """The arm of one node."""
 
     def __init__(self, node: Node, namespace: str, answerer: str, robot: RobotSetup) -> None:
-        """Make both topics.
-
-        Args:
-            node: Whose; in no executor.
-            namespace: Of the node that is measured.
-            answerer: That node's full name.
-            robot: Stands where it starts.
-        """
+        """Make both topics for the node ``answerer``; ``node``: in no executor."""
         self._in_turn = cycle(map(bytearray, standing_arm(robot)))
         self.state_size = len(next(self._in_turn))
         self._answerer = answerer
@@ -81,11 +67,7 @@ class Meter:
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, node.context.handle)
 
     def wait_until_answered(self, process: NodeProcess) -> None:
-        """Publish states until one is answered.
-
-        Raises:
-            FeatherstoneError: The node has died, or answers none for half a minute.
-        """
+        """Publish states until one is answered, for at most half a minute."""
         deadline = time.monotonic() + _START_DEADLINE
         while not len(self.run(0.1, 20.0, 0.1).latency):
             process.check()
@@ -96,13 +78,7 @@ class Meter:
                 )
 
     def run(self, duration: float, rate: float, patience: float = PATIENCE) -> Answers:
-        """Publish states and await the answers, one at a time.
-
-        Args:
-            duration: How long [s].
-            rate: States per second [Hz].
-            patience: How long to wait for an answer [s].
-        """
+        """Publish states [Hz] for a while [s] and await each answer, with patience [s]."""
         period, latency, lost = round(1e9 / rate), [], 0
         first = last = b""
         due = time.monotonic_ns()

@@ -100,15 +100,7 @@ class Arena(ExitStack[None]):
         parameters: Mapping[str, object],
         scheduling: str = DEFAULT,
     ) -> MeasuredProcess:
-        """Start a node.
-
-        Args:
-            name: The node's.
-            program: What to start: a module and its arguments, or the path of a program.
-            namespace: The node's.
-            parameters: The node's.
-            scheduling: Of its loop, if it has one.
-        """
+        """Start a node; ``program``: a module and its arguments, or the path of a program."""
         folder = Path(self._folder, namespace.strip("/").replace("/", "_"), name)
         folder.mkdir(parents=True)
         arguments = ["-r", f"__ns:={namespace}", "-r", f"__node:={name}"]

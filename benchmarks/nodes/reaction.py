@@ -44,19 +44,12 @@ _FLOOR, _NODE = "benchmarks.nodes.floor", f"featherstone_ros.{CONTROLLER}"
 
 @dataclass(frozen=True)
 class Condition:
-    """What runs beside the measured nodes.
+    """What runs beside the measured nodes."""
 
-    Attributes:
-        name: For tables.
-        contenders: Who takes part.
-        companion: What runs beside each of them; empty for nothing.
-        settings: Its parameters.
-    """
-
-    name: str
-    contenders: Contenders
-    companion: str = ""
-    settings: dict[str, object] = field(default_factory=dict)
+    name: str  # for tables
+    contenders: Contenders  # who takes part
+    companion: str = ""  # what runs beside each of them; empty for nothing
+    settings: dict[str, object] = field(default_factory=dict)  # its parameters
 
 
 def conditions(quick: bool) -> list[Condition]:
@@ -78,43 +71,26 @@ def conditions(quick: bool) -> list[Condition]:
 
 @dataclass
 class Turns:
-    """What was measured of one node in all of its turns.
+    """What was measured of one node in all of its turns."""
 
-    Attributes:
-        latency: By turn, (N,) [s].
-        cost: By turn, processor time per state [s]; empty where that was not measured.
-        lost: States without a command.
-        idle: Turns in which it did not follow its trajectory to the end.
-    """
-
-    latency: list[Floats] = field(default_factory=list)
+    latency: list[Floats] = field(default_factory=list)  # by turn, (N,) [s]
+    # by turn, processor time per state [s]; empty where that was not measured
     cost: list[float] = field(default_factory=list)
-    lost: int = 0
-    idle: int = 0
+    lost: int = 0  # states without a command
+    idle: int = 0  # turns in which it did not follow its trajectory to the end
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A node that answers joint states.
+    """A node that answers joint states."""
 
-    Attributes:
-        process: Held still between its turns.
-        meter: Measures it.
-        companion: Runs while it has its turn.
-        drive: Gives it something to follow.
-    """
-
-    process: MeasuredProcess
-    meter: Meter
-    companion: MeasuredProcess | None
-    drive: Callable[[], None] | None
+    process: MeasuredProcess  # held still between its turns
+    meter: Meter  # measures it
+    companion: MeasuredProcess | None  # runs while it has its turn
+    drive: Callable[[], None] | None  # gives it something to follow
 
     def turn(self, duration: float, turns: Turns) -> None:
-        """Measure for a while.
-
-        Raises:
-            FeatherstoneError: It does not answer.
-        """
+        """Measure for a while."""
         for _ in range(_ATTEMPTS):
             with ExitStack() as stack:
                 if self.companion:
@@ -161,16 +137,9 @@ def measure(
     block: float,
     rounds: int,
 ) -> dict[str, Turns]:
-    """Measure; return how each contender answered.
+    """Measure in so many rounds of turns of ``block`` [s]; return how each contender answered.
 
-    Args:
-        domain: ROS domain.
-        node: For the topics; in no executor.
-        robot: Whose joints.
-        scheduling: Of all measured processes, and of this one.
-        condition: What goes on meanwhile.
-        block: How long a turn is [s].
-        rounds: How many turns each has.
+    ``node``: for the topics, in no executor; ``scheduling``: of all processes, this one included.
     """
     found = {name: Turns() for name in condition.contenders}
     with Arena(domain) as arena:

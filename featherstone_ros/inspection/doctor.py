@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from featherstone_ros.errors import ModelError
-from featherstone_ros.inspection.geometry import Shape, shapes
+from featherstone_ros.inspection.geometry import Box, boxes, shapes
 from featherstone_ros.inspection.plausibility import (
-    Size,
     degenerate_joints,
     gyration,
     implausible,
     missing_inertias,
     odd_sizes,
-    sizes,
     unknown_sizes,
     weak_joints,
 )
@@ -37,11 +35,7 @@ REFUSED = Rule(
     "cannot be used",
     "no model can be made; correct this and inspect again, as there may be more",
 )
-NOTHING_MOVES = Rule(
-    "nothing-moves",
-    "has no joint that moves",
-    "the nodes refuse it",
-)
+NOTHING_MOVES = Rule("nothing-moves", "has no joint that moves", "the nodes refuse it")
 
 
 @dataclass(frozen=True)
@@ -51,9 +45,9 @@ class Inspection:
     name: str = ""  # the robot's; empty where the description could not be read
     # its links and joints; None where the description could not be read
     robot: RobotDescription | None = None
-    sizes: dict[str, Size] = field(default_factory=dict)  # of the links whose size is known
     findings: tuple[Finding, ...] = ()  # the worst first, then by rule and in document order
-    drawn: dict[str, Shape] = field(default_factory=dict)  # the geometry of its links
+    drawn: dict[str, Box | str] = field(default_factory=dict)  # what ``shapes`` returns
+    boxes: dict[str, Box] = field(default_factory=dict)  # of links that could be measured
 
     @property
     def worst(self) -> Severity | None:
@@ -85,14 +79,14 @@ class Inspection:
     def _link(self, link: Link) -> dict[str, Any]:
         if link.inertial is None:
             return {"name": link.name, "mass": None}
-        size = self.sizes.get(link.name)
+        box = self.boxes.get(link.name)
         return {
             "name": link.name,
             "mass": link.inertial.mass,
             "centre_of_mass": link.inertial.com.tolist(),
             "principal_moments": [_number(m) for m in np.linalg.eigvalsh(link.inertial.inertia)],
             "radius_of_gyration": _number(gyration(link.inertial)),
-            "radius_of_geometry": _number(size.radius) if size and size.box else None,
+            "radius_of_geometry": None if box is None else _number(box.half_diagonal),
         }
 
 
@@ -111,12 +105,12 @@ def examine(
     except ModelError as error:
         return Inspection(findings=(_refused("", error),))
     drawn = shapes(root, folder)
-    size_of = sizes(robot, drawn)
+    measured = boxes(drawn)
     findings = [
         *robot.oddities,
         *missing_inertias(robot, drawn),
         *impossible_inertias(robot),
-        *odd_sizes(robot, drawn, size_of),
+        *odd_sizes(robot, measured),
         *implausible(robot),
         *odd_mimics(robot),
         *odd_joints(robot),
@@ -124,7 +118,7 @@ def examine(
         *_of_the_model(robot, joints, locked, base),
     ]
     findings.sort(key=lambda finding: -finding.severity)
-    return Inspection(robot.name, robot, size_of, tuple(findings), drawn)
+    return Inspection(robot.name, robot, tuple(findings), drawn, measured)
 
 
 def _of_the_model(

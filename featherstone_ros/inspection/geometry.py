@@ -4,10 +4,8 @@ Of meshes the points are read: just enough of STL, OBJ and COLLADA.
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import reduce
-from itertools import count
+from collections.abc import Callable, Mapping
+from functools import cache, partial, reduce
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError
@@ -24,6 +22,7 @@ from featherstone_ros.model.rotations import rotation_about
 PLACEHOLDER = 0.005  # [m] half diagonal up to which a shape stands for none
 MAX_SIZE = 100_000_000  # [byte]
 MAX_NODES = 10_000  # of a scene, counting every instance
+MAX_DEPTH = 50  # of its nodes
 MAX_POINTS = 5_000_000  # of a scene, likewise
 _HEADER = 84  # [byte] before the first triangle of a binary STL
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -31,9 +30,6 @@ _TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attri
 
 class MeshError(Exception):
     """A mesh that cannot be measured; the message says why. It leads to a note, not an error."""
-
-
-MeshCache = dict[str, Floats | MeshError]  # URI to a mesh's points (3, P), or why there are none
 
 
 class Box(NamedTuple):
@@ -67,135 +63,100 @@ class Box(NamedTuple):
         return Box(np.minimum(self.lower, other.lower), np.maximum(self.upper, other.upper))
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The geometry of one link, visual and collision."""
+def shapes(root: Element, folder: Path | None) -> dict[str, Box | str]:
+    """Measure the geometry of a URDF's links, visual and collision, if any; each mesh is read once.
 
-    drawn: bool = False  # whether there is any geometry
-    box: Box | None = None  # around all of it; None if some of it could not be measured
-    # the reason for each piece of geometry that could not be measured
-    unknown: tuple[str, ...] = ()
+    Of each link the box around all of it, or why some of it cannot be measured.
+    """
+    read = cache(partial(_mesh, folder=folder))
+    found: dict[str, Box | str] = {}
+    for link in urdf.children(root, "link"):
+        elements = [*urdf.children(link, "collision"), *urdf.children(link, "visual")]
+        try:
+            if elements:
+                found[link.get("name", "")] = reduce(Box.around, [_box(e, read) for e in elements])
+        except (MeshError, ModelError) as error:
+            found[link.get("name", "")] = str(error)
+    return found
 
 
-def shapes(root: Element, folder: Path | None) -> dict[str, Shape]:
-    """Measure all links of a URDF."""
-    cache: MeshCache = {}
-    return {
-        link.get("name", ""): _shape(link, folder, cache) for link in urdf.children(root, "link")
-    }
-
-
-def boxes(drawn: dict[str, Shape]) -> dict[str, Box]:
+def boxes(drawn: Mapping[str, Box | str]) -> dict[str, Box]:
     """Return the boxes of the links whose geometry could all be measured; no placeholders'."""
     return {
-        name: shape.box
-        for name, shape in drawn.items()
-        if shape.box is not None and shape.box.half_diagonal > PLACEHOLDER
+        name: box
+        for name, box in drawn.items()
+        if isinstance(box, Box) and box.half_diagonal > PLACEHOLDER
     }
 
 
-def _shape(link: Element, folder: Path | None, cache: MeshCache) -> Shape:
-    elements = [*urdf.children(link, "collision"), *urdf.children(link, "visual")]
-    boxes, unknown = [], []
-    for element in elements:
-        try:
-            boxes.append(_box(element, folder, cache))
-        except (MeshError, ModelError) as error:
-            unknown.append(str(error))
-    box = reduce(Box.around, boxes) if boxes and not unknown else None
-    return Shape(bool(elements), box, tuple(dict.fromkeys(unknown)))
-
-
-def _box(element: Element, folder: Path | None, cache: MeshCache) -> Box:
-    R, p = urdf.read_origin(element, f"<{urdf.tag(element)}>")
+def _box(element: Element, read: Callable[[str], Floats | MeshError]) -> Box:
+    R, p = urdf.Part(element, f"<{urdf.tag(element)}>").origin()
     solids = [solid for geometry in urdf.children(element, "geometry") for solid in geometry]
     if not solids:
         raise MeshError("no <geometry>")
     kind = urdf.tag(solids[0])
+    solid = urdf.Part(solids[0], f"<{kind}>")
     if kind == "mesh":
-        points = _mesh(solids[0], folder, cache)
-        scale = np.array(urdf.numbers(solids[0], "scale", 3, "<mesh>", (1.0, 1.0, 1.0)))
+        points = read(solids[0].get("filename", ""))
+        if isinstance(points, MeshError):
+            raise points
+        scale = np.array(solid.numbers("scale", 3, (1.0, 1.0, 1.0)))
         rows = (R * scale) @ points  # the extremes of three long rows take least time
         return Box(rows.min(axis=1) + p, rows.max(axis=1) + p)
-    half = _half(solids[0], kind, R)
+    if kind == "box":
+        half = np.abs(R) @ np.array(solid.numbers("size", 3)) / 2
+    elif kind == "sphere":
+        half = np.full(3, solid.number("radius"))
+    elif kind in ("cylinder", "capsule"):
+        radius, cosine = solid.number("radius"), np.abs(R[:, 2])
+        # A cylinder ends in circles, which extend by r sin(angle between axis and direction).
+        round_end = 1.0 if kind == "capsule" else np.sqrt(np.maximum(1 - cosine**2, 0))
+        half = cosine * solid.number("length") / 2 + radius * round_end
+    else:
+        raise MeshError(f"<{kind}> is not measured")
     return Box(p - half, p + half)
 
 
-def _half(solid: Element, kind: str, R: Floats) -> Floats:
-    """Return half of the extent (3,) of a turned solid."""
-    if kind == "box":
-        return np.abs(R) @ np.array(urdf.numbers(solid, "size", 3, "<box>")) / 2
-    if kind not in ("cylinder", "capsule", "sphere"):
-        raise MeshError(f"<{kind}> is not measured")
-    radius = urdf.number(solid, "radius", f"<{kind}>")
-    if kind == "sphere":
-        return np.full(3, radius)
-    cosine = np.abs(R[:, 2])
-    along = cosine * urdf.number(solid, "length", f"<{kind}>") / 2
-    # A cylinder ends in circles, which extend by r sin(angle between axis and direction).
-    return along + radius * (1.0 if kind == "capsule" else np.sqrt(np.maximum(1 - cosine**2, 0)))
-
-
-def _mesh(solid: Element, folder: Path | None, cache: MeshCache) -> Floats:
-    """Return the coordinates of a mesh's points in its own frame (3, P); each file is read once."""
-    uri = solid.get("filename", "")
-    if uri not in cache:
-        try:
-            cache[uri] = points(find(uri, folder)).T
-        except MeshError as error:
-            cache[uri] = MeshError(f"{uri[:200]}: {error}")
-    found = cache[uri]
-    if isinstance(found, MeshError):
-        raise found
-    return found
+def _mesh(uri: str, folder: Path | None) -> Floats | MeshError:
+    """Return the points of a mesh in its own frame (3, P), or why there are none."""
+    try:
+        return points(find(uri, folder)).T
+    except MeshError as error:
+        return MeshError(f"{uri[:200]}: {error}")
 
 
 def find(uri: str, folder: Path | None) -> Path:
-    """Return the file that a mesh's URI names.
+    """Return the file that a mesh's URI names, of a URDF in a folder (None: it has no file).
 
-    ``package://name/rest`` is looked for in the folders above ``folder`` (so meshes beside their
-    URDF are found without ROS) and where ROS looks for packages.
-
-    ``folder``: the folder of the URDF file; None where the text came without a file.
+    ``package://name/rest`` is looked for in the folders above that (so meshes beside their URDF are
+    found without ROS) and where ROS looks for packages.
     """
-    scheme, separator, rest = uri.partition("://")
-    if not separator:
-        scheme, rest = "", uri
-    if scheme == "package":
-        candidates = list(_in_packages(rest, folder))
-    elif scheme in ("", "file"):
-        candidates = [(folder or Path("/")) / rest] if folder or rest.startswith("/") else []
-    else:
+    scheme, _, rest = uri.rpartition("://")
+    if scheme not in ("", "file", "package"):
         raise MeshError(f"{scheme}:// is not read")
+    if scheme == "package":
+        package, _, inside = rest.partition("/")
+        candidates = [above / rest for above in folder.parents] if folder else []
+        if folder and (around := package_around(folder / rest, package)):
+            candidates.append(around / inside)
+        candidates += [found / inside for found in package_folders(package)]
+    else:
+        candidates = [(folder or Path("/")) / rest] if folder or rest.startswith("/") else []
     for path in candidates:
         if os.path.isfile(path):  # a regular file, so reading does not block; no error ever
             return path
     raise MeshError("not found")
 
 
-def _in_packages(rest: str, folder: Path | None) -> Iterator[Path]:
-    package, _, inside = rest.partition("/")
-    for above in folder.parents if folder else ():
-        yield above / rest
-    around = package_around(folder / rest, package) if folder else None
-    if around:
-        yield around / inside
-    yield from (f / inside for f in package_folders(package))
-
-
 def points(path: Path) -> Floats:
     """Return the points of a mesh, (P, 3), in the mesh's frame and unit, each at least once."""
-    kind = path.suffix.lower()
-    if kind not in (".stl", ".obj", ".dae"):
+    read = READERS.get(path.suffix.lower())
+    if read is None:
         raise MeshError(f"{path.suffix or 'no suffix'}: only .stl, .obj and .dae are read")
     try:
         if path.stat().st_size > MAX_SIZE:
             raise MeshError(f"larger than {MAX_SIZE / 1e6:g} MB")
-        content = path.read_bytes()
-        if kind == ".obj":
-            found = _lines(content, b"v")
-        else:
-            found = _stl(content) if kind == ".stl" else _collada(content)
+        found = read(path.read_bytes())
     except (OSError, ValueError, KeyError, IndexError, ParseError, DefusedXmlException) as error:
         raise MeshError(f"cannot be read: {error}") from error
     if not len(found) or not np.isfinite(found).all():
@@ -205,10 +166,10 @@ def points(path: Path) -> Floats:
 
 def _stl(content: bytes) -> Floats:
     number = int.from_bytes(content[_HEADER - 4 : _HEADER], "little")
-    if len(content) == _HEADER + number * _TRIANGLE.itemsize:
-        triangles = np.frombuffer(content, _TRIANGLE, number, _HEADER)
-        return triangles["vertices"].reshape(-1, 3).astype(float)
-    return _lines(content, b"vertex")
+    if len(content) != _HEADER + number * _TRIANGLE.itemsize:
+        return _lines(content, b"vertex")
+    triangles = np.frombuffer(content, _TRIANGLE, number, _HEADER)
+    return triangles["vertices"].reshape(-1, 3).astype(float)
 
 
 def _lines(content: bytes, keyword: bytes) -> Floats:
@@ -225,45 +186,31 @@ def _collada(content: bytes) -> Floats:
     geometries = {g.get("id"): _positions(g) for g in root.iterfind("library_geometries/geometry")}
     nodes = {node.get("id"): node for node in root.iter("node")}
     unit = root.find("asset/unit")
-    base = np.eye(4) * float(1 if unit is None else unit.get("meter", 1))
-    base[3, 3] = 1
-    visits = count()
-    instances = [
-        instance
-        for scene in root.iterfind("library_visual_scenes/visual_scene")
-        for node in scene.iterfind("node")
-        for instance in _instances(node, base, nodes, 0, visits)
-    ]
-    if sum(len(geometries[name]) for name, _ in instances) > MAX_POINTS:
+    base = np.diag([*[float(1 if unit is None else unit.get("meter", 1))] * 3, 1.0])
+    scenes = "library_visual_scenes/visual_scene/node"
+    pending = [(node, base, 0) for node in reversed(root.findall(scenes))]
+    instances, found = [], len(pending)
+    while pending:
+        node, pose, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nodes are nested more than {MAX_DEPTH} deep")
+        for child in node:
+            if child.tag in ("matrix", "translate", "scale", "rotate"):
+                pose = pose @ _transform(child.tag, np.fromstring(child.text or "", sep=" "))
+        for child in node:
+            url = child.get("url", "").lstrip("#")
+            if child.tag == "instance_geometry":
+                instances.append((geometries[url], pose))
+            elif child.tag in ("node", "instance_node"):
+                found += 1
+                if found > MAX_NODES:
+                    raise ValueError(f"the scene has more than {MAX_NODES} nodes")
+                below = child if child.tag == "node" else nodes[url]
+                pending.append((below, pose, depth + 1))
+    if sum(len(own) for own, _ in instances) > MAX_POINTS:
         raise ValueError(f"the scene has more than {MAX_POINTS} points")
-    placed = [geometries[name] @ pose[:3, :3].T + pose[:3, 3] for name, pose in instances]
+    placed = [own @ pose[:3, :3].T + pose[:3, 3] for own, pose in instances]
     return np.concatenate(placed) if placed else np.zeros((0, 3))
-
-
-def _instances(
-    node: Element,
-    above: Floats,
-    nodes: dict[str | None, Element],
-    depth: int,
-    visits: Iterator[int],
-) -> Iterator[tuple[str, Floats]]:
-    """Yield the geometries at and below a node, each with its pose."""
-    if depth > 50:
-        raise ValueError("nodes are nested more than 50 deep")
-    if next(visits) > MAX_NODES:
-        raise ValueError(f"the scene has more than {MAX_NODES} nodes")
-    pose = above
-    for child in node:
-        if child.tag in ("matrix", "translate", "scale", "rotate"):
-            pose = pose @ _transform(child.tag, np.fromstring(child.text or "", sep=" "))
-    for child in node:
-        if child.tag == "instance_geometry":
-            yield child.get("url", "").lstrip("#"), pose
-        elif child.tag == "node":
-            yield from _instances(child, pose, nodes, depth + 1, visits)
-        elif child.tag == "instance_node":
-            below = nodes[child.get("url", "")[1:]]
-            yield from _instances(below, pose, nodes, depth + 1, visits)
 
 
 def _positions(geometry: Element) -> Floats:
@@ -289,3 +236,10 @@ def _transform(kind: str, numbers: Floats) -> Floats:
         *axis, degrees = numbers
         pose[:3, :3] = rotation_about(np.array(axis) / np.linalg.norm(axis), np.radians(degrees))
     return pose
+
+
+READERS: dict[str, Callable[[bytes], Floats]] = {
+    ".stl": _stl,
+    ".obj": partial(_lines, keyword=b"v"),
+    ".dae": _collada,
+}

@@ -7,23 +7,22 @@ S / m, with S = tr(I) E / 2 - I. If an inertia is given about the link's origin 
 large by m c c^T, where c is the centre of mass.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Container, Iterator, Mapping
 
 import numpy as np
 
 from featherstone_ros._core import Dynamics
 from featherstone_ros.arrays import Floats
-from featherstone_ros.inspection.geometry import PLACEHOLDER, Box, Shape
+from featherstone_ros.inspection.geometry import PLACEHOLDER, Box
 from featherstone_ros.model import Model
-from featherstone_ros.model.finding import Finding, Rule, Severity
+from featherstone_ros.model.finding import ERROR, NOTE, WARNING, Breach, Finding, Rule
 from featherstone_ros.model.robot_description import Inertial, Link, RobotDescription
 from featherstone_ros.model.rules import (
     HELPERS,
     POINT,
-    carriers,
     is_helper,
     is_possible,
+    of_links,
     weightless_joints,
 )
 
@@ -80,39 +79,7 @@ MISSING = Rule(
 )
 
 # Unit that the inertia may be in, and by which factor it is then too large.
-_INERTIA_UNITS = {
-    "g m^2": 1e3,
-    "kg cm^2": 1e4,
-    "kg mm^2": 1e6,
-    "g cm^2": 1e7,
-    "g mm^2": 1e9,
-}
-
-
-class Size(NamedTuple):
-    """How large a link is."""
-
-    radius: float  # half the diagonal of its box, or a guess from the joints if it has no shape [m]
-    box: Box | None  # None for a guess
-
-
-def sizes(robot: RobotDescription, shapes: Mapping[str, Shape]) -> dict[str, Size]:
-    """Return the size of every link with a shape, or with joints to estimate it from."""
-    span: dict[str, float] = {}
-    for joint in robot.joints:
-        distance = float(np.linalg.norm(joint.translation))
-        span[joint.parent] = max(span.get(joint.parent, 0.0), distance)
-    longest = reach(robot)
-    found = {}
-    for link in robot.links:
-        shape = shapes.get(link.name, Shape())
-        if shape.box is not None and shape.box.half_diagonal > PLACEHOLDER:
-            found[link.name] = Size(shape.box.half_diagonal, shape.box)
-        elif span.get(link.name, 0.0) > PLACEHOLDER:
-            found[link.name] = Size(REACHES * span[link.name], None)
-        elif longest > PLACEHOLDER:
-            found[link.name] = Size(longest, None)
-    return found
+_INERTIA_UNITS = {"g m^2": 1e3, "kg cm^2": 1e4, "kg mm^2": 1e6, "g cm^2": 1e7, "g mm^2": 1e9}
 
 
 def reach(robot: RobotDescription) -> float:
@@ -124,53 +91,53 @@ def reach(robot: RobotDescription) -> float:
     return max(distance.values())
 
 
-def odd_sizes(
-    robot: RobotDescription, shapes: Mapping[str, Shape], size_of: Mapping[str, Size]
-) -> list[Finding]:
-    """Check the inertial values of all moving links against their size."""
-    moving, _ = carriers(robot)
+def odd_sizes(robot: RobotDescription, drawn: Mapping[str, Box]) -> Iterator[Finding]:
+    """Check the inertial values of all moving links against their size.
+
+    Of a link that is not ``drawn``, the joints give a guess, if any.
+    """
+    span = dict.fromkeys((link.name for link in robot.links), 0.0)
+    for joint in robot.joints:
+        distance = float(np.linalg.norm(joint.translation))
+        span[joint.parent] = max(span[joint.parent], distance)
     longest = reach(robot)
-    findings = []
-    for link in robot.links:
-        found = _of_shape(link, shapes.get(link.name, Shape()), longest)
-        size, inertial = size_of.get(link.name), link.inertial
-        if not found and size and inertial and inertial.mass > 0 and not is_helper(link):
-            for check in (_of_mass, _of_com, _of_inertia):
-                found += check(link, inertial, size)
-        if link.name not in moving:
-            found = [finding.noted() for finding in found]
-        findings += found
-    return findings
+
+    def judge(link: Link) -> Iterator[Breach]:
+        box, near = drawn.get(link.name), span[link.name]
+        if box is not None:
+            return _of_link(link, box, box.half_diagonal, longest)
+        return _of_link(link, None, REACHES * near if near > PLACEHOLDER else longest, longest)
+
+    return of_links(robot, judge)
 
 
-def missing_inertias(robot: RobotDescription, shapes: Mapping[str, Shape]) -> list[Finding]:
+def missing_inertias(robot: RobotDescription, drawn: Container[str]) -> Iterator[Finding]:
     """Check that the child of every moving joint has a mass, with the links fixed to it."""
-    weighs = {link.name for link in robot.links if _weighs(link.inertial)}
+    weighs = {
+        link.name
+        for link in robot.links
+        if link.inertial is not None and (link.inertial.mass > 0 or link.inertial.inertia.any())
+    }
     beyond, body = set(weighs), set(weighs)
     for joint in reversed(robot.tree):
         if joint.child in beyond:
             beyond.add(joint.parent)
         if joint.child in body and not joint.moves:
             body.add(joint.parent)
-    findings = []
     for link in (joint.child for joint in robot.tree if joint.moves):
-        drawn = shapes.get(link, Shape()).drawn
         if link not in beyond:
-            findings.append(Finding(Severity.ERROR, MISSING, "link", link))
-        elif link not in weighs and drawn:
-            findings.append(Finding(Severity.WARNING, MISSING, "link", link, "it has geometry"))
+            yield Finding(ERROR, MISSING, "link", link)
+        elif link not in weighs and link in drawn:
+            yield Finding(WARNING, MISSING, "link", link, "it has geometry")
         elif link not in body:
-            findings.append(Finding(Severity.NOTE, MISSING, "link", link, "a pure frame"))
-    return findings
+            yield Finding(NOTE, MISSING, "link", link, "a pure frame")
 
 
-def unknown_sizes(shapes: Mapping[str, Shape]) -> list[Finding]:
+def unknown_sizes(drawn: Mapping[str, Box | str]) -> Iterator[Finding]:
     """Note the links whose geometry could not be measured."""
-    return [
-        Finding(Severity.NOTE, SHAPE_UNKNOWN, "link", name, shape.unknown[0])
-        for name, shape in shapes.items()
-        if shape.unknown
-    ]
+    for name, unknown in drawn.items():
+        if isinstance(unknown, str):
+            yield Finding(NOTE, SHAPE_UNKNOWN, "link", name, unknown)
 
 
 def gyration(inertial: Inertial) -> float:
@@ -179,94 +146,64 @@ def gyration(inertial: Inertial) -> float:
     return float(np.sqrt(max(greatest, 0.0) / inertial.mass)) if inertial.mass else 0.0
 
 
-def _weighs(inertial: Inertial | None) -> bool:
-    return inertial is not None and (inertial.mass > 0 or bool(inertial.inertia.any()))
+def _of_link(link: Link, box: Box | None, radius: float, longest: float) -> Iterator[Breach]:
+    if box is not None and radius > HUGE_SHAPE * max(longest, 1.0):
+        text = f"geometry of {2 * radius:.3g} m on a robot whose joints span {longest:.3g} m"
+        yield ERROR, UNITS, f'{text}: meshes in mm need scale="0.001 0.001 0.001"'
+        return
+    inertial = link.inertial
+    if radius <= PLACEHOLDER or inertial is None or inertial.mass <= 0 or is_helper(link):
+        return
+    mass, com = inertial.mass, inertial.com
+    size = f"a link of about {radius:.3g} m, judging by the joints"
+    distance = max(float(np.linalg.norm(com)) - radius, 0.0)
+    if box is not None:
+        x, y, z = 2 * box.half
+        size = f"a box of {x:.3g} x {y:.3g} x {z:.3g} m"
+        distance = box.distance(com)
+        if mass > DENSE * box.volume > 0:
+            density = mass / box.volume
+            text = f"mass {mass:.3g} kg is {density:.2g} kg/m^3 in the box around it; in g?"
+            yield ERROR if density > 10 * DENSE else WARNING, UNITS, text
+    text = f"{distance:.3g} m outside of {size}"
+    if distance > ABSURD * radius:
+        place = f"centre of mass {com[0]:.3g} {com[1]:.3g} {com[2]:.3g} m"
+        yield ERROR, UNITS, f"{place}, {text}; in mm?"
+    elif distance > FAR_OUT * radius:
+        yield WARNING, COM_OUTSIDE, text
+    yield from _of_inertia(inertial, box, radius, size)
 
 
-def _of_shape(link: Link, shape: Shape, longest: float) -> list[Finding]:
-    if shape.box is None or not shape.box.half_diagonal > HUGE_SHAPE * max(longest, 1.0):
-        return []
-    text = (
-        f"geometry of {2 * shape.box.half_diagonal:.3g} m on a robot whose joints span "
-        f'{longest:.3g} m: meshes in mm need scale="0.001 0.001 0.001"'
-    )
-    return [_finding(Severity.ERROR, UNITS, link, text)]
-
-
-def _of_mass(link: Link, inertial: Inertial, size: Size) -> list[Finding]:
-    mass = inertial.mass
-    if size.box is None or not mass > DENSE * size.box.volume > 0:
-        return []
-    density = mass / size.box.volume
-    text = f"mass {mass:.3g} kg is {density:.2g} kg/m^3 in the box around it; in g?"
-    severity = Severity.ERROR if density > 10 * DENSE else Severity.WARNING
-    return [_finding(severity, UNITS, link, text)]
-
-
-def _of_com(link: Link, inertial: Inertial, size: Size) -> list[Finding]:
-    com = inertial.com
-    if size.box is None:
-        distance = max(float(np.linalg.norm(com)) - size.radius, 0.0)
-    else:
-        distance = size.box.distance(com)
-    text = f"{distance:.3g} m outside of {_describe(size)}"
-    if distance > ABSURD * size.radius:
-        text = f"centre of mass {com[0]:.3g} {com[1]:.3g} {com[2]:.3g} m, {text}; in mm?"
-        return [_finding(Severity.ERROR, UNITS, link, text)]
-    if distance > FAR_OUT * size.radius:
-        return [_finding(Severity.WARNING, COM_OUTSIDE, link, text)]
-    return []
-
-
-def _of_inertia(link: Link, inertial: Inertial, size: Size) -> list[Finding]:
-    k = gyration(inertial)
-    text = f"radius of gyration {k:.3g} m, {_describe(size)}"
+def _of_inertia(inertial: Inertial, box: Box | None, radius: float, size: str) -> Iterator[Breach]:
+    k, mass, c = gyration(inertial), inertial.mass, inertial.com
     if k <= POINT:  # a point mass
-        return []
-    if k > (IMPOSSIBLE if size.box else IMPOSSIBLE_OF_A_GUESS) * size.radius:
-        return [_finding(Severity.ERROR, UNITS, link, f"{text}; {_likely_unit(k, size)}")]
-    fill = _fill(inertial.inertia, inertial.mass, size)
-    if fill > HOLLOW and size.box is not None:
-        about_com = inertial.inertia - _parallel_axis(inertial)
-        if is_possible(about_com) and _fill(about_com, inertial.mass, size) < SOLID:
-            return [_finding(Severity.WARNING, WRONG_POINT, link, text)]
-    if fill > 1:
-        return [_finding(Severity.WARNING, TOO_LARGE, link, text)]
-    if size.box is not None and k < THIN * size.radius:
-        return [_finding(Severity.WARNING, TOO_SMALL, link, text)]
-    return []
+        return
+    text = f"radius of gyration {k:.3g} m, {size}"
+    fill = _fill(inertial.inertia, mass, box, radius)
+    about_com = inertial.inertia - mass * (c @ c * np.eye(3) - np.outer(c, c))
+    if k > (IMPOSSIBLE_OF_A_GUESS if box is None else IMPOSSIBLE) * radius:
+        log_excess = 2 * np.log(k / (0.5 * radius))  # the excess itself might overflow
+        unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit]) - log_excess))
+        yield ERROR, UNITS, f"{text}; inertia in {unit}?"
+    elif (
+        box is not None
+        and fill > HOLLOW
+        and is_possible(about_com)
+        and _fill(about_com, mass, box, radius) < SOLID
+    ):
+        yield WARNING, WRONG_POINT, text
+    elif fill > 1:
+        yield WARNING, TOO_LARGE, text
+    elif box is not None and k < THIN * radius:
+        yield WARNING, TOO_SMALL, text
 
 
-def _fill(inertia: Floats, mass: float, size: Size) -> float:
+def _fill(inertia: Floats, mass: float, box: Box | None, radius: float) -> float:
     """Return the greatest mean square relative to what the size allows, see above."""
     mean_squares = (np.trace(inertia) / 2 * np.eye(3) - inertia).diagonal() / mass
-    if size.box is None:
-        return float((mean_squares / size.radius / size.radius).max())  # ** may raise OverflowError
-    allowed = (size.box.half + MARGIN * size.radius) ** 2
-    return float((mean_squares / allowed).max())
-
-
-def _parallel_axis(inertial: Inertial) -> Floats:
-    c = inertial.com
-    return inertial.mass * (c @ c * np.eye(3) - np.outer(c, c))
-
-
-def _likely_unit(k: float, size: Size) -> str:
-    """Say in which unit the inertia would fit a body of this size."""
-    log_excess = 2 * np.log(k / (0.5 * size.radius))  # the excess itself might overflow
-    unit = min(_INERTIA_UNITS, key=lambda unit: abs(np.log(_INERTIA_UNITS[unit]) - log_excess))
-    return f"inertia in {unit}?"
-
-
-def _describe(size: Size) -> str:
-    if size.box is None:
-        return f"a link of about {size.radius:.3g} m, judging by the joints"
-    x, y, z = 2 * size.box.half
-    return f"a box of {x:.3g} x {y:.3g} x {z:.3g} m"
-
-
-def _finding(severity: Severity, rule: Rule, link: Link, text: str) -> Finding:
-    return Finding(severity, rule, "link", link.name, text)
+    if box is None:
+        return float((mean_squares / radius / radius).max())  # ** may raise OverflowError
+    return float((mean_squares / (box.half + MARGIN * radius) ** 2).max())
 
 
 SHORTEST = 0.05  # [m] below this reach, mass is not judged
@@ -317,85 +254,66 @@ UNCHECKED = Rule(
 MAX_JOINTS = 300  # that are checked: the time grows with their cube
 
 
-def implausible(robot: RobotDescription) -> list[Finding]:
+def implausible(robot: RobotDescription) -> Iterator[Finding]:
     """Check the robot as a whole, without its base."""
-    moving, _ = carriers(robot)
     inertials = [
         link.inertial
         for link in robot.links
-        if link.name in moving and link.inertial is not None and link.inertial.mass > HELPERS
+        if link.name in robot.moving and link.inertial is not None and link.inertial.mass > HELPERS
     ]
-    if len(inertials) < 2:
-        return []
-    checks = (_placeholders, _centres, _weight)
-    return [finding for check in checks for finding in check(robot, inertials)]
+    if len(inertials) >= 2:
+        for severity, rule, text in _of_robot(inertials, reach(robot)):
+            yield Finding(severity, rule, "robot", robot.name, text)
 
 
-def weak_joints(model: Model) -> list[Finding]:
+def _of_robot(inertials: list[Inertial], length: float) -> Iterator[Breach]:
+    count, first = len(inertials), inertials[0]
+    mass, moment = first.mass, first.inertia[0, 0]
+    ball = moment * np.eye(3)
+    if moment > 0 and all(
+        one.mass == mass and np.array_equal(one.inertia, ball) for one in inertials
+    ):
+        text = f"{count} links have mass {mass:.3g} kg, inertia {moment:.3g} kg m^2"
+        yield ERROR if moment == 1 else WARNING, PLACEHOLDERS, text
+    if not any(one.com.any() for one in inertials):
+        yield WARNING, CENTRES_AT_ORIGIN, f"{count} links"
+    total = sum(one.mass for one in inertials)
+    if length >= SHORTEST and total > HEAVY * length**3:
+        severity = ERROR if total > FAR_TOO_HEAVY * length**3 else WARNING
+        text = f"the moving links weigh {total:.4g} kg, the joints span {length:.3g} m"
+        yield severity, TOO_HEAVY, text
+
+
+def weak_joints(model: Model) -> Iterator[Finding]:
     """Check the effort limits against gravity along -z of the base, in random postures."""
     if not 0 < model.n <= MAX_JOINTS:
-        return []
+        return
     torque = np.abs(Dynamics(model).gravity(random_postures(model, POSTURES)))
-    findings = []
-    for j, name in enumerate(model.joint_names):
-        limit = model.effort_limit[j]
-        worst, usual = float(torque[:, j].max()), float(np.median(torque[:, j]))
-        if not 0 < limit < np.inf or not worst > BEYOND * limit:
-            continue
-        severity = Severity.ERROR if usual > FAR_BEYOND * limit else Severity.WARNING
-        text = f"gravity needs up to {worst:.3g} in random postures, in half of them more than "
-        text += f"{usual:.3g}, of {limit:.3g}"
-        findings.append(Finding(severity, CANNOT_HOLD, "joint", name, text))
-    return findings
+    figures = zip(torque.max(axis=0), np.median(torque, axis=0), model.effort_limit, strict=True)
+    for name, (worst, usual, limit) in zip(model.joint_names, figures, strict=True):
+        if 0 < limit < np.inf and worst > BEYOND * limit:
+            severity = ERROR if usual > FAR_BEYOND * limit else WARNING
+            text = f"gravity needs up to {worst:.3g} in random postures, in half of them more than "
+            text += f"{usual:.3g}, of {limit:.3g}"
+            yield Finding(severity, CANNOT_HOLD, "joint", name, text)
 
 
-def _placeholders(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]:
-    first = inertials[0]
-    same = all(
-        one.mass == first.mass and np.array_equal(one.inertia, first.inertia) for one in inertials
-    )
-    ball = np.array_equal(first.inertia, first.inertia[0, 0] * np.eye(3))
-    if not (same and ball and first.inertia[0, 0] > 0):
-        return []
-    text = f"{len(inertials)} links have mass {first.mass:.3g} kg, "
-    text += f"inertia {first.inertia[0, 0]:.3g} kg m^2"
-    severity = Severity.ERROR if first.inertia[0, 0] == 1 else Severity.WARNING
-    return [Finding(severity, PLACEHOLDERS, "robot", robot.name, text)]
+def degenerate_joints(model: Model, idle: list[str]) -> Iterator[Finding]:
+    """Check the joint-space inertia of a robot, given the joints that its model locks for it.
 
-
-def _centres(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]:
-    if any(inertial.com.any() for inertial in inertials):
-        return []
-    return [
-        Finding(Severity.WARNING, CENTRES_AT_ORIGIN, "robot", robot.name, f"{len(inertials)} links")
-    ]
-
-
-def _weight(robot: RobotDescription, inertials: list[Inertial]) -> list[Finding]:
-    length, mass = reach(robot), sum(inertial.mass for inertial in inertials)
-    if length < SHORTEST or not mass > HEAVY * length**3:
-        return []
-    severity = Severity.ERROR if mass > FAR_TOO_HEAVY * length**3 else Severity.WARNING
-    text = f"the moving links weigh {mass:.4g} kg, the joints span {length:.3g} m"
-    return [Finding(severity, TOO_HEAVY, "robot", robot.name, text)]
-
-
-def degenerate_joints(model: Model, idle: list[str]) -> list[Finding]:
-    """Check the joint-space inertia of a robot, given the joints that its model locks for it."""
-    if model.n > MAX_JOINTS:
-        return [*weightless_joints(idle), Finding(Severity.NOTE, UNCHECKED, "robot", model.name)]
-    return weightless_joints(idle) + (_nearly_singular(model) if model.n else [])
-
-
-def _nearly_singular(model: Model) -> list[Finding]:
-    """Name the joint that moves most in each motion that almost no inertia resists.
-
-    Such a motion is an eigenvector of M whose eigenvalue is small relative to the greatest.
+    Of each motion that almost no inertia resists, an eigenvector of M whose eigenvalue is small
+    relative to the greatest, the joint is named that moves most.
     """
-    found: dict[
-        str, tuple[float, float]
-    ] = {}  # joint: least resistance, and relative to the greatest
-    for M in Dynamics(model).crba(_postures(model)):
+    yield from weightless_joints(idle)
+    if model.n > MAX_JOINTS:
+        yield Finding(NOTE, UNCHECKED, "robot", model.name)
+    if not 0 < model.n <= MAX_JOINTS:
+        return
+    postures = random_postures(model, FEW_POSTURES)
+    postures[0] = model.position_range.mean(axis=0)
+    # joint: least resistance, and relative to the greatest
+    found: dict[str, tuple[float, float]] = {}
+    for M in Dynamics(model).crba(postures):
         if not np.isfinite(M).all():
             continue
         resistance, motions = np.linalg.eigh(M)
@@ -403,29 +321,14 @@ def _nearly_singular(model: Model) -> list[Finding]:
         for k in np.flatnonzero(ratios < 1 / BAD):
             joint = model.joint_names[int(np.argmax(np.abs(motions[:, k])))]
             found[joint] = min(found.get(joint, (np.inf, 0.0)), (ratios[k], resistance[k]))
-    return [_of_resistance(joint, *values) for joint, values in found.items()]
-
-
-def _of_resistance(joint: str, ratio: float, resistance: float) -> Finding:
-    text = f"an eigenvalue is {resistance:.2g}, {ratio:.2g} of the greatest"
-    if ratio < -1 / HOPELESS:
-        return Finding(Severity.ERROR, INDEFINITE, "joint", joint, text)
-    severity = Severity.ERROR if ratio < 1 / HOPELESS else Severity.WARNING
-    return Finding(severity, NEARLY_SINGULAR, "joint", joint, text)
-
-
-def _postures(model: Model) -> np.ndarray:
-    q = random_postures(model, FEW_POSTURES)
-    q[0] = middle(model)
-    return q
+    for joint, (ratio, least) in found.items():
+        severity = ERROR if ratio < 1 / HOPELESS else WARNING
+        rule = INDEFINITE if ratio < -1 / HOPELESS else NEARLY_SINGULAR
+        text = f"an eigenvalue is {least:.2g}, {ratio:.2g} of the greatest"
+        yield Finding(severity, rule, "joint", joint, text)
 
 
 def random_postures(model: Model, count: int) -> Floats:
     """Return (count, n) positions within the limits, the same in every call [rad or m]."""
     lower, upper = model.position_range
     return lower + np.random.default_rng(0).uniform(size=(count, model.n)) * (upper - lower)
-
-
-def middle(model: Model) -> Floats:
-    """Return the (n,) positions midway between the limits [rad or m]."""
-    return model.position_range.mean(axis=0)

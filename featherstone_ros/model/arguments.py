@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from featherstone_ros.arrays import Floats, finite_array, finite_number, positive_array
+from featherstone_ros.arrays import Floats, finite_array
 from featherstone_ros.errors import ModelError
 from featherstone_ros.model.rotations import rotation_from_rpy
 
@@ -24,16 +24,6 @@ ORTHONORMAL = 1e-9  # greatest entry of R R^T - 1 allowed, well above rounding
 def finite(name: str, value: ArrayLike, shape: tuple[int, ...] = ()) -> Floats:
     """Return a copy of ``value`` as an array of finite numbers of that shape."""
     return finite_array(name, value, shape, ModelError).copy()
-
-
-def positive(name: str, value: ArrayLike, shape: tuple[int, ...] = ()) -> Floats:
-    """Return ``value`` as an array of finite numbers > 0 of that shape."""
-    return positive_array(name, value, shape, ModelError)
-
-
-def not_negative(name: str, value: ArrayLike) -> float:
-    """Return ``value`` as a finite float >= 0."""
-    return finite_number(name, value, 0.0, ModelError)
 
 
 def at_least(minimum: float, name: str, value: Any) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,12 +129,12 @@ def _inertias(parameters: Any, link_body: Indices, T: Floats, n: int) -> dict[st
 def grow(
     robot: RobotDescription,
     selection: JointSelection,
-    followed: Mapping[str, tuple[int, Mimic]] | None = None,
+    followed: Mapping[str, tuple[int, Mimic]] = MappingProxyType({}),
 ) -> BodyTree:
     """Turn links and joints into bodies."""
-    ways = followed or {}
-    degrees = _degrees_of_freedom(selection)
-    degrees |= {name: (0, 0.0, selection.locked[name]) for name in ways}
+    index = {name: k for k, name in enumerate(selection.joint_names)}
+    ways = {name: (index[way.leader], *way[1:]) for name, way in selection.ways.items()}
+    ways |= {name: (0, 0.0, selection.locked[name]) for name in followed}
     placements = {robot.base_link: (BASE, np.eye(3), np.zeros(3))}
     locked = {robot.base_link: frozenset[str]()}
     bodies: list[Joint] = []
@@ -143,20 +144,21 @@ def grow(
         body, rotation, translation = placements[joint.parent]
         translation = translation + rotation @ joint.translation
         rotation = rotation @ joint.rotation
-        if joint.name in degrees:
+        if joint.name in ways:
             placements[joint.child] = (len(bodies), np.eye(3), np.zeros(3))
             bodies.append(joint)
             frames.append((body, rotation, translation))
         else:
-            turn, shift = _displacement(joint, selection.locked.get(joint.name, 0.0))
+            angle, slide = (rate * selection.locked.get(joint.name, 0.0) for rate in _motion(joint))
+            turn, shift = rotation_about(joint.axis, angle), slide * joint.axis
             placements[joint.child] = (body, rotation @ turn, translation + rotation @ shift)
 
     parent, body_rotation, body_translation = _frame_arrays(frames)
     link_body, link_rotation, link_translation = _frame_arrays(
         [placements[link.name] for link in robot.links]
     )
-    drives = [degrees[joint.name] for joint in bodies]
     names = [joint.name for joint in bodies]
+    dof, multiplier, offset = np.reshape([ways[name] for name in names], (-1, 3)).astype(float).T
     return BodyTree(
         joint_names=selection.joint_names,
         body_names=(robot.base_link, *(joint.child for joint in bodies)),
@@ -166,9 +168,9 @@ def grow(
         translation=body_translation,
         axis=np.array([joint.axis for joint in bodies]).reshape(-1, 3),
         motion=np.array([_motion(joint) for joint in bodies], dtype=float).reshape(-1, 2),
-        dof=np.array([dof for dof, _, _ in drives], dtype=np.intp),
-        multiplier=np.array([multiplier for _, multiplier, _ in drives], dtype=float),
-        offset=np.array([offset for _, _, offset in drives], dtype=float),
+        dof=dof.astype(np.intp),
+        multiplier=multiplier,
+        offset=offset,
         link_body=link_body,
         link_rotation=link_rotation,
         link_translation=link_translation,
@@ -176,7 +178,7 @@ def grow(
         joint_body=np.array([names.index(name) for name in selection.joint_names], dtype=np.intp),
         followed=tuple(
             Followed(names.index(name), joint, way.multiplier, way.offset)
-            for name, (joint, way) in ways.items()
+            for name, (joint, way) in followed.items()
         ),
         **_inertias(
             np.array([_parameters(link.inertial) for link in robot.links]),
@@ -187,32 +189,15 @@ def grow(
     )
 
 
-def _degrees_of_freedom(selection: JointSelection) -> dict[str, tuple[int, float, float]]:
-    """Return, for each moving joint, its degree of freedom's index, its multiplier and offset."""
-    index = {name: k for k, name in enumerate(selection.joint_names)}
-    followers = {
-        name: (index[mimic.leader], mimic.multiplier, mimic.offset)
-        for name, mimic in selection.mimics.items()
-    }
-    return {name: (k, 1.0, 0.0) for name, k in index.items()} | followers
-
-
 def _motion(joint: Joint) -> tuple[float, float]:
     """Return rotation about and translation along the axis per unit of position."""
     return (0.0, 1.0) if joint.type == "prismatic" else (1.0, joint.pitch)
 
 
-def _displacement(joint: Joint, position: float) -> tuple[Floats, Floats]:
-    """Return the joint's rotation (3, 3) and translation (3,) at ``position``."""
-    angle, slide = (rate * position for rate in _motion(joint))
-    return rotation_about(joint.axis, angle), slide * joint.axis
-
-
 def _frame_arrays(frames: list[tuple[int, Floats, Floats]]) -> tuple[Indices, Floats, Floats]:
-    body = np.array([body for body, _, _ in frames], dtype=np.intp)
-    rotation = np.array([rotation for _, rotation, _ in frames]).reshape(-1, 3, 3)
-    translation = np.array([translation for _, _, translation in frames]).reshape(-1, 3)
-    return body, rotation, translation
+    bodies, rotations, translations = zip(*frames, strict=True) if frames else ((), (), ())
+    rotation, translation = np.reshape(rotations, (-1, 3, 3)), np.reshape(translations, (-1, 3))
+    return np.array(bodies, dtype=np.intp), rotation, translation
 
 
 @np.errstate(over="ignore", invalid="ignore")  # as above

@@ -22,6 +22,7 @@ MAX_DIGITS = 100  # of a number
 MAX_TAG = 100  # characters; a directive repeats one for each of its values
 MAX_INTEGER = 2**63 - 1  # of ROS. Larger ones can be names with one hash: a mapping of them is slow
 NUMBER = re.compile(r"[-+.:\w]*")  # what YAML 1.1 may take for one; base 60 has colons
+EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+$")  # a number, but text in YAML 1.1
 # libyaml's is five times faster, where PyYAML was built with it.
 SAFE: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -31,7 +32,7 @@ class YamlError(FeatherstoneError, ValueError):
 
 
 class Loader(SAFE):
-    """PyYAML's safe loader, but for integers."""
+    """PyYAML's safe loader, but for integers, and for 1e3, which is a number to ROS."""
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         """Return an integer, if ROS has it."""
@@ -42,6 +43,7 @@ class Loader(SAFE):
 
 
 Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_yaml_int)
+Loader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, [*"-+0123456789"])
 
 
 def read_yaml(path: Path) -> list[object]:

@@ -37,8 +37,9 @@ from numpy.typing import NDArray
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.model.drives import smooth_sign
-from featherstone_ros.parameter import joint_parameters_of, of_each_joint
+from featherstone_ros.parameter import declared, joint_parameters_of
 
+PARAMETER = "drives.{}.{}"  # of a joint
 COMMANDS = TORQUE, CURRENT, DUTY, POSITION = ("torque", "current", "duty", "position")
 EFFORTS = TORQUE, CURRENT, PERCENT, WITHOUT_GRAVITY, WITHOUT_FRICTION = (
     "torque",  # of the joint [N m or N]
@@ -75,9 +76,14 @@ def _unless_absurd(value: float) -> str | None:
     return None if is_possible else f"expected 0, or {MIN_CONSTANT:g} to {MAX_CONSTANT:g}"
 
 
-def _constant(name: str, description: str) -> Any:
+def _drive(default: Any, description: str, *bounds: float, **more: Any) -> Any:
+    """Return the field of the parameter ``drives.<joint>.<field>``."""
+    return declared(default, description, *bounds, name=PARAMETER.format("{}", "*"), **more)
+
+
+def _constant(description: str) -> Any:
     """Return the field of a drive's constant, 0 where it is unknown or there is none."""
-    return of_each_joint(f"drives.{{}}.{name}", 0.0, description, 0.0, check=_unless_absurd)
+    return _drive(0.0, description, 0.0, check=_unless_absurd)
 
 
 def motor_constants(gain: float) -> dict[str, float]:
@@ -90,120 +96,87 @@ class DriveUnits:
     """The drives of n joints; arrays (n,), a scalar holds for every joint."""
 
     names: tuple[str, ...]
-    command: tuple[str, ...] = of_each_joint(
-        "drives.{}.command",
+    command: tuple[str, ...] = _drive(
         TORQUE,
         "what the drive is told: torque, current [A], duty (-1 to 1), or a position whose offset "
         "makes the torque, by its stiffness",
         choices=COMMANDS,
     )
-    effort: tuple[str, ...] = of_each_joint(
-        "drives.{}.effort",
+    effort: tuple[str, ...] = _drive(
         TORQUE,
         "unit of the measured effort: torque, current, percent of rated_effort, the torque without "
         "that of gravity, which the drive adds, or without friction (a sensor behind the gears)",
         choices=EFFORTS,
     )
-    torque_constant: Floats = _constant(
-        "torque_constant", "torque of the motor per current [N m/A]"
-    )
-    gear_ratio: Floats = of_each_joint(
-        "drives.{}.gear_ratio",
+    torque_constant: Floats = _constant("torque of the motor per current [N m/A]")
+    gear_ratio: Floats = _drive(
         1.0,
         "turns of the motor per turn of the joint [1], per way where it slides [rad/m]",
         MIN_CONSTANT,
         check=_unless_absurd,
     )
-    direction: Floats = of_each_joint(
-        "drives.{}.direction",
+    direction: Floats = _drive(
         1.0,
         "1, or -1 where positive currents turn the joint backwards",
         -1.0,
         1.0,
         check=lambda sign: None if abs(sign) == 1.0 else "expected 1 or -1",
     )
-    efficiency: Floats = of_each_joint(
-        "drives.{}.efficiency",
-        1.0,
-        "share of the motor's torque that reaches a joint it drives",
-        1e-3,
-        1.0,
+    efficiency: Floats = _drive(
+        1.0, "share of the motor's torque that reaches a joint it drives", 1e-3, 1.0
     )
-    backdrive_efficiency: Floats = of_each_joint(
-        "drives.{}.backdrive_efficiency",
-        1.0,
-        "share of the joint's torque that reaches a motor it drives",
-        1e-3,
-        1.0,
+    backdrive_efficiency: Floats = _drive(
+        1.0, "share of the joint's torque that reaches a motor it drives", 1e-3, 1.0
     )
-    resistance: Floats = _constant("resistance", "of the motor [Ohm]")
+    resistance: Floats = _constant("of the motor [Ohm]")
     back_emf_constant: Floats = _constant(
-        "back_emf_constant",
-        "voltage per speed of the motor [V s/rad]; 0: as much as torque_constant",
+        "voltage per speed of the motor [V s/rad]; 0: as much as torque_constant"
     )
-    supply_voltage: Floats = _constant("supply_voltage", "at a duty of 1 [V]")
+    supply_voltage: Floats = _constant("at a duty of 1 [V]")
     stiffness: Floats = _constant(
-        "stiffness", "torque per deflection of the drive's position loop [N m/rad or N/m]"
+        "torque per deflection of the drive's position loop [N m/rad or N/m]"
     )
     damping: Floats = _constant(
-        "damping", "torque per speed with which that loop opposes motion [N m s/rad or N s/m]"
+        "torque per speed with which that loop opposes motion [N m s/rad or N s/m]"
     )
-    rated_effort: Floats = _constant(
-        "rated_effort", "torque of the joint at 100 percent [N m or N]"
+    rated_effort: Floats = _constant("torque of the joint at 100 percent [N m or N]")
+    max_current: Floats = _drive(0.0, "largest current [A]; 0: no limit", 0.0, np.inf)
+    max_duty: Floats = _drive(1.0, "largest duty cycle; 0: no limit, as 1", 0.0, 1.0)
+    continuous_current: Floats = _drive(
+        0.0, "that the motor bears for ever [A]; 0: any", 0.0, np.inf
     )
-    max_current: Floats = of_each_joint(
-        "drives.{}.max_current", 0.0, "largest current [A]; 0: no limit", 0.0, np.inf
-    )
-    max_duty: Floats = of_each_joint(
-        "drives.{}.max_duty", 1.0, "largest duty cycle; 0: no limit, as 1", 0.0, 1.0
-    )
-    continuous_current: Floats = of_each_joint(
-        "drives.{}.continuous_current",
-        0.0,
-        "that the motor bears for ever [A]; 0: any",
-        0.0,
-        np.inf,
-    )
-    thermal_time: Floats = of_each_joint(
-        "drives.{}.thermal_time", 60.0, "time constant of the motor's temperature [s]", 1e-3, 1e6
-    )
+    thermal_time: Floats = _drive(60.0, "time constant of the motor's temperature [s]", 1e-3, 1e6)
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], joints: Iterable[str]) -> DriveUnits:
-        """Return the drives that parameters ``drives.<joint>.*`` describe; others have defaults.
-
-        Raises:
-            ValueError: A value that no drive has, or a parameter or joint that does not exist.
-        """
-        names = tuple(joints)
-        keys = {f.name: [f.metadata["name"].format(n) for n in names] for f in fields(cls)[1:]}
-        known = {key for some in keys.values() for key in some}
+        """Return the drives that parameters ``drives.<joint>.*`` describe; others have defaults."""
+        drives = cls(tuple(joints))
+        known = drives.parameters
         for key in parameters:
             if key.startswith("drives.") and key not in known:
-                raise ValueError(f"{key}: no such parameter of the joints {', '.join(names)}")
-        values: dict[str, Any] = {
-            f.name: [parameters.get(key, f.default) for key in keys[f.name]]
-            for f in fields(cls)[1:]
+                raise ValueError(
+                    f"{key}: no such parameter of the joints {', '.join(drives.names)}"
+                )
+        values = {**known, **parameters}
+        of_each: dict[str, Any] = {
+            place.name: [values[PARAMETER.format(joint, place.name)] for joint in drives.names]
+            for place in fields(cls)[1:]
         }
-        return cls(names, **values)
+        return cls(drives.names, **of_each)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters ``drives.<joint>.*`` that describe them."""
         return {
-            field.metadata["name"].format(joint): getattr(self, field.name)[k]
-            for field in fields(self)[1:]
+            PARAMETER.format(joint, place.name): getattr(self, place.name)[k]
+            for place in fields(self)[1:]
             for k, joint in enumerate(self.names)
         }
 
     def __post_init__(self) -> None:
-        """Check the values; numbers become arrays (n,) of float64, words tuples.
-
-        Raises:
-            ValueError: With the parameter, the value found and what was expected.
-        """
-        of_joints = [list(joint_parameters_of(DriveUnits, joint)) for joint in self.names]
-        for place, parameters in zip(fields(self)[1:], zip(*of_joints, strict=True), strict=True):
+        """Check the values; numbers become arrays (n,) of float64, words tuples."""
+        of_joints = [joint_parameters_of(DriveUnits, joint) for joint in self.names]
+        for place, *parameters in zip(fields(self)[1:], *of_joints, strict=True):
             given = np.broadcast_to(np.asarray(getattr(self, place.name), object), self.n)
             values = [p.accept(v) for p, v in zip(parameters, given.tolist(), strict=True)]
             words = place.metadata.get("choices")
@@ -225,8 +198,7 @@ class DriveUnits:
         """What is set although nothing acts on it, in one line; empty for nothing."""
         said = []
         for k, joint in enumerate(self.names):
-            units = {self.command[k], self.effort[k]}
-            if self.direction[k] < 0.0 and not units & {CURRENT, DUTY}:
+            if self.direction[k] < 0.0 and not {self.command[k], self.effort[k]} & {CURRENT, DUTY}:
                 said.append(
                     f"drives.{joint}.direction turns currents and duty cycles round; command "
                     f"{self.command[k]} and effort {self.effort[k]} are the joint's own"
@@ -242,17 +214,9 @@ class DriveUnits:
         """Number of joints."""
         return len(self.names)
 
-    def commands_in_words(self) -> str:
-        """Return how the drives are commanded, once where it is the same: ``current, position``."""
-        return ", ".join(dict.fromkeys(self.command))
-
     def commanded_by(self, law: str) -> NDArray[np.bool_]:
         """Return (n,) which drives are commanded in a unit, one of ``COMMANDS``."""
-        return self._commanded_by[law]
-
-    @cached_property
-    def _commanded_by(self) -> dict[str, NDArray[np.bool_]]:
-        return {law: np.array([word == law for word in self.command]) for law in COMMANDS}
+        return self.laws == COMMANDS.index(law)
 
     @cached_property
     def laws(self) -> NDArray[np.int32]:
@@ -280,24 +244,23 @@ class DriveUnits:
 
         ``q``, ``qd``: position and velocity of the joint. Compiled code tells drives the inverse.
         """
-        values = {
-            CURRENT: lambda: self._torque(command, qd),
-            DUTY: lambda: self._torque(
-                _ratio(
-                    command * self.supply_voltage - self.voltage_per_speed * qd, self.resistance
-                ),
-                qd,
-            ),
-            POSITION: lambda: self.stiffness * (command - q) - self.damping * qd,
-        }
-        return self._chosen(values, command)
+
+        def voltage() -> Floats:
+            return command * self.supply_voltage - self.voltage_per_speed * qd
+
+        return self._chosen(
+            command,
+            current=lambda: self._torque(command, qd),
+            duty=lambda: self._torque(_ratio(voltage(), self.resistance), qd),
+            position=lambda: self.stiffness * (command - q) - self.damping * qd,
+        )
 
     @cached_property
     def torque_per_speed(self) -> Floats:
         """By how much less torque (n,) a drive exerts per speed, told the same, without losses."""
         by_back_emf = _ratio(self.torque_per_current * self.voltage_per_speed, self.resistance)
         values = {DUTY: lambda: by_back_emf, POSITION: lambda: self.damping}
-        return self._chosen(values, np.zeros(self.n))
+        return self._chosen(np.zeros(self.n), **values)
 
     @cached_property
     def losses(self) -> tuple[Floats, Floats]:
@@ -311,23 +274,18 @@ class DriveUnits:
         even, odd = self.losses
         return motor / (even + odd * np.sign(motor) * smooth_sign(qd))
 
-    def _chosen(self, values: Mapping[str, Callable[[], Floats]], otherwise: Floats) -> Floats:
+    def _chosen(self, otherwise: Floats, **by_law: Callable[[], Floats]) -> Floats:
         """Return each drive's value by its law; what no drive has is not worked out."""
-        chosen = otherwise
-        for law, value in values.items():
-            which = self._commanded_by[law]
-            if which.all():
-                return value()
-            if which.any():
-                chosen = np.where(which, value(), chosen)
-        return chosen
+        for law, value in by_law.items():
+            if (which := self.commanded_by(law)).any():
+                otherwise = np.where(which, value(), otherwise)
+        return otherwise
 
     @property
     def effort_gain(self) -> Floats:
         """Torque per unit of the measured effort (n,)."""
         gains = {CURRENT: self.torque_per_current, PERCENT: self.rated_effort / 100.0}
-        which = [np.array([word == unit for word in self.effort]) for unit in gains]
-        return np.select(which, list(gains.values()), 1.0)
+        return np.array([gains[w][k] if w in gains else 1.0 for k, w in enumerate(self.effort)])
 
     @property
     def hides_gravity(self) -> NDArray[np.bool_]:
@@ -345,9 +303,7 @@ class DriveUnits:
     def effort_limit(self) -> Floats:
         """Return the torque (n,) that the drives' own limits leave at rest, inf for no limit."""
         by_voltage = _ratio(self.max_duty * self.supply_voltage, self.resistance)
-        current = np.where(
-            by_voltage > 0.0, np.fmin(by_voltage, self.max_current), self.max_current
-        )
+        current = np.fmin(np.where(by_voltage > 0.0, by_voltage, np.inf), self.max_current)
         known = self.torque_constant > 0.0
         even, odd = self.losses
         torque = np.abs(self.torque_per_current) * np.where(known, current, 0.0) / (even + odd)
@@ -365,7 +321,7 @@ class DriveUnits:
     def max_command(self) -> Floats:
         """Largest current or duty (n,), inf of other drives."""
         most = {CURRENT: lambda: self.max_current, DUTY: lambda: self.max_duty}
-        return self._chosen(most, np.full(self.n, np.inf))
+        return self._chosen(np.full(self.n, np.inf), **most)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:

@@ -66,6 +66,11 @@ def presliding(
     return presliding_states(np.asarray(position, float), displacement, first, at)
 
 
+def _friction(default: Any, description: str, *bounds: float) -> Any:
+    """Return the field of the parameter ``friction.<joint>.<field>``."""
+    return declared(default, description, *bounds, name="friction.{}.*")
+
+
 @dataclass(frozen=True, eq=False)
 class Drives:
     """Friction and inertia of the drives; arrays (n,) in joint order, of which none is left scalar.
@@ -80,17 +85,15 @@ class Drives:
         0.0,
         name="armature.{}",
     )
-    viscous: Floats = declared(
+    viscous: Floats = _friction(
         REQUIRED,
         "viscous friction, which the controller compensates likewise [N m s/rad or N s/m]",
         0.0,
-        name="friction.{}.viscous",
     )
-    coulomb: Floats = declared(
+    coulomb: Floats = _friction(
         REQUIRED,
         "Coulomb friction, which the controller compensates at the desired velocity [N m or N]",
         0.0,
-        name="friction.{}.coulomb",
     )
     presliding_displacement: float = declared(
         PRESLIDING_DISPLACEMENT,
@@ -98,26 +101,18 @@ class Drives:
         1e-9,
         1.0,
     )
-    load: Floats | float = declared(
-        0.0, "Coulomb friction per torque of the links", 0.0, 1.0, name="friction.{}.load"
+    load: Floats | float = _friction(0.0, "Coulomb friction per torque of the links", 0.0, 1.0)
+    thinning: Floats | float = _friction(
+        0.0, "reciprocal of the speed at which half of viscous friction is left [s/rad or s/m]", 0.0
     )
-    thinning: Floats | float = declared(
-        0.0,
-        "reciprocal of the speed at which half of viscous friction is left [s/rad or s/m]",
-        0.0,
-        name="friction.{}.thinning",
+    offset: Floats | float = _friction(
+        0.0, "constant additional effort of the drive, of either sign [N m or N]"
     )
-    offset: Floats | float = declared(
-        0.0,
-        "constant additional effort of the drive, of either sign [N m or N]",
-        name="friction.{}.offset",
-    )
-    stiffness: Floats | float = declared(
+    stiffness: Floats | float = _friction(
         0.0,
         "of what the joint bends, as cables and hoses: effort that grows with the position, and "
         "is 0 at position 0, another zero being in the offset [N m/rad or N/m]",
         0.0,
-        name="friction.{}.stiffness",
     )
 
     def __post_init__(self) -> None:
@@ -152,24 +147,15 @@ class Drives:
             values[list(joints)] = getattr(self, name)
         return replace(self, **every)
 
-    def of_joint(self, j: int) -> Drives:
-        """Return the drive of one joint; arrays ()."""
-        return replace(self, **{name: getattr(self, name)[j] for name in PER_JOINT})
-
-    def of_joints(self, joints: Sequence[int]) -> Drives:
-        """Return the drives of k joints; arrays (k,)."""
-        return replace(self, **{name: getattr(self, name)[list(joints)] for name in PER_JOINT})
+    def of_joints(self, joints: int | Sequence[int]) -> Drives:
+        """Return the drives of k joints, arrays (k,); or of one, arrays ()."""
+        return replace(self, **{name: getattr(self, name)[np.array(joints)] for name in PER_JOINT})
 
     @property
     def of_simulator(self) -> dict[str, Any]:
         """The keyword arguments of a ``Simulator``, which knows all but offset and stiffness."""
-        return {
-            "damping": self.viscous,
-            "friction": self.coulomb,
-            "armature": self.armature,
-            "load": self.load,
-            "thinning": self.thinning,
-        }
+        own = {name: getattr(self, name) for name in ("armature", "load", "thinning")}
+        return {"damping": self.viscous, "friction": self.coulomb, **own}
 
     def torque(
         self,

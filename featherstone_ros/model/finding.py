@@ -1,7 +1,7 @@
 """Findings of an inspection: an element, the rule that it breaks, and the consequence."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -18,6 +18,9 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+NOTE, WARNING, ERROR = Severity
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule that descriptions are checked against."""
@@ -25,6 +28,9 @@ class Rule:
     name: str  # identifier for programs
     fault: str  # what is wrong where the rule is broken: continues "link 'a' ..."
     consequence: str  # what follows if nothing is done
+
+
+Breach = tuple[Severity, Rule, str]  # how bad, of which rule, and the values found
 
 
 @dataclass(frozen=True)
@@ -41,10 +47,6 @@ class Finding:
     def element(self) -> str:
         """Kind and name, as in messages."""
         return f"{self.kind} {self.name!r}"
-
-    def noted(self) -> "Finding":
-        """Return the same finding as a note, for an element on which nothing depends."""
-        return replace(self, severity=Severity.NOTE)
 
     def __str__(self) -> str:
         """Return element and fault in one line."""

@@ -25,19 +25,26 @@ logger = logging.getLogger(__name__)
 
 SECTION = "joint_limits"
 DEPTH = 5  # at which it may be in a parameter file: node, ros__parameters, robot_description_...
-QUANTITIES = ("velocity", "acceleration", "deceleration", "jerk", "effort")
+# Field of a ``Model``, name in a file, and what has_..._limits says of it.
+FIELDS = (
+    ("lower", "min_position", "position"),
+    ("upper", "max_position", "position"),
+    ("velocity_limit", "max_velocity", "velocity"),
+    ("acceleration_limit", "max_acceleration", "acceleration"),
+    ("deceleration_limit", "max_acceleration", "acceleration"),
+    ("deceleration_limit", "max_deceleration", "deceleration"),
+    ("jerk_limit", "max_jerk", "jerk"),
+    ("effort_limit", "max_effort", "effort"),
+)
 
 
 def read_limits(source: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
     """Return joint name to its limits, of a file or of what such a file has."""
-    documents: list[object] = [source]
-    where = "limits"
-    if not isinstance(source, Mapping):
-        where = str(source)
-        try:
-            documents = read_yaml(Path(source))
-        except YamlError as error:
-            raise ModelError(f"{where}: {error}") from None
+    where = "limits" if isinstance(source, Mapping) else str(source)
+    try:
+        documents = [source] if isinstance(source, Mapping) else read_yaml(Path(source))
+    except YamlError as error:
+        raise ModelError(f"{where}: {error}") from None
     found = next(filter(None, (_section(document, DEPTH) for document in documents)), None)
     if found is None:
         raise ModelError(f"{where}: no {SECTION!r}, expected joint names and their limits below it")
@@ -63,13 +70,12 @@ def with_limits(
     for index, joint in enumerate(joints):
         for name, value in _limits_of(joint, given.get(joint) or {}):
             changed[name][index] = value
-        if changed["lower"][index] > changed["upper"][index]:
+        low, high = (changed[end][index] for end in ("lower", "upper"))
+        if low > high:
             raise ModelError(
-                f"joint {joint!r}: min_position is {changed['lower'][index]:g}, expected at most "
-                f"max_position {changed['upper'][index]:g}"
+                f"joint {joint!r}: min_position is {low:g}, expected at most max_position {high:g}"
             )
-    unknown = sorted(set(map(str, given)) - set(joints) - set(others))
-    if unknown:
+    if unknown := sorted(set(map(str, given)) - set(joints) - set(others)):
         logger.warning("limits of %s are left out: no such joint", name_list(unknown))
     return changed
 
@@ -78,32 +84,18 @@ def _limits_of(joint: str, given: object) -> Iterator[tuple[str, float]]:
     """Yield field of a ``Model`` and limit."""
     if not isinstance(given, Mapping):
         raise ModelError(f"joint {joint!r}: limits are {given!r:.60}, expected names and numbers")
-    if _counts(given, "position"):
-        for field, key in (("lower", "min_position"), ("upper", "max_position")):
-            if key in given:
-                yield field, _number(joint, key, given[key])
-    for what in QUANTITIES:
-        key = f"max_{what}"
-        if key not in given or not _counts(given, what):
+    for field, key, what in FIELDS:
+        if key not in given or not given.get(f"has_{what}_limits", True):
             continue
-        value = _number(joint, key, given[key])
+        try:
+            value = math.nan if isinstance(given[key], bool) else float(str(given[key]))
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ModelError(
+                f"joint {joint!r}: {key} is {given[key]!r:.40}, expected a finite number"
+            )
         value = abs(value) if what == "deceleration" else value
-        if value < 0:
+        if value < 0 and what != "position":
             raise ModelError(f"joint {joint!r}: {key} is {value:g}, expected >= 0")
-        yield f"{what}_limit", value
-        if what == "acceleration":
-            yield "deceleration_limit", value
-
-
-def _counts(given: Mapping[str, Any], what: str) -> bool:
-    return bool(given.get(f"has_{what}_limits", True))
-
-
-def _number(joint: str, key: str, value: object) -> float:
-    try:
-        number = math.nan if isinstance(value, bool) else float(str(value))  # 1e3 is text in YAML
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ModelError(f"joint {joint!r}: {key} is {value!r:.40}, expected a finite number")
-    return number
+        yield field, value

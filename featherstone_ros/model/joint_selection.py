@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
@@ -17,21 +17,13 @@ import numpy as np
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError, UnknownNameError
-from featherstone_ros.model.robot_description import (
-    Mimic,
-    RobotDescription,
-    name_list,
-    resolve_mimics,
-)
+from featherstone_ros.model.robot_description import Mimic, RobotDescription, name_list
 from featherstone_ros.parameter import Parameter
 
 if TYPE_CHECKING:
     from featherstone_ros.model import Model
 
 NAME = "locked.{}"  # of a parameter
-LEAST_SLACK = 0.1  # [rad or m]
-FARTHEST = 1e4  # [rad or m] that a joint without limits is believed to be
-LEAST_SPEED = 1.0  # [rad/s or m/s] with which one is followed, however small its limit
 
 
 class UnknownJointError(ModelError, UnknownNameError):
@@ -47,6 +39,11 @@ class JointSelection:
     mimics: dict[str, Mimic]  # followers of the free joints, chains multiplied out
     locked: dict[str, float]  # constant positions [rad or m], followers of locked joints included
 
+    @property
+    def ways(self) -> dict[str, Mimic]:
+        """Of every joint that moves which free one moves it: itself, or the one that it follows."""
+        return {name: Mimic(name) for name in self.joint_names} | self.mimics
+
 
 def choose(
     robot: RobotDescription,
@@ -59,69 +56,56 @@ def choose(
     document order. A joint left out is locked. ``locked``: positions of locked joints [rad or m];
     those not named stand where their range is nearest to 0.
     """
-    followers = resolve_mimics(robot)
-    moving = [j.name for j in robot.joints if j.moves and j.name not in followers]
-    afloat = [j.name for j in robot.joints if j.type == "floating"]
-    candidates = [name for name in moving if name not in afloat]
+    followers = robot.mimics
+    moving = [j for j in robot.joints if j.moves and j.name not in followers]
+    candidates = {j.name for j in moving if j.type != "floating"}
     positions = _finite_positions(locked or {})
     if isinstance(joints, (str, bytes)):
         raise ModelError(f"joints is {joints!r}, expected a sequence of joint names")
-    free = tuple(moving if joints is None else map(str, joints))
-    for name in free:
-        if name in afloat:
+    free = tuple((j.name for j in moving) if joints is None else map(str, joints))
+    for joint in moving:
+        if joint.type == "floating" and joint.name in free:
             raise ModelError(
-                f"joint {name!r} is floating: six single degrees of freedom in its place would be "
-                'singular in some orientation; expected base="floating" (of the twin, and in '
-                "Python), if the whole robot hangs on it; or `joints` without it (of commands: "
+                f"joint {joint.name!r} is floating: six single degrees of freedom in its place "
+                'would be singular in some orientation; expected base="floating" (of the twin, and '
+                "in Python), if the whole robot hangs on it; or `joints` without it (of commands: "
                 "--joints), which locks it; or three prismatic and three revolute joints instead, "
                 "with the singular orientation out of reach"
             )
-    _check_names("joints", free, candidates, followers)
-    _check_names("locked", tuple(positions), candidates, followers)
+    for argument, names in (("joints", free), ("locked", tuple(positions))):
+        for name, count in Counter(names).items():
+            if name in followers:
+                raise ModelError(
+                    f"`{argument}` has {name!r}, which follows {followers[name].leader!r}: "
+                    "expected the leader instead"
+                )
+            if name not in candidates:
+                raise UnknownJointError(f"moving joint (in `{argument}`)", name, candidates)
+            if count > 1:
+                raise ModelError(f"`{argument}` has {name!r} {count} times, expected once")
     if joints is None:
         free = tuple(name for name in free if name not in positions)
-    both = [name for name in free if name in positions]
-    if both:
+    if both := [name for name in free if name in positions]:
         raise ModelError(
             f"joints {name_list(both)} are in both `joints` and `locked`, expected in one"
         )
-
     chosen = set(free)
-    nearest = {j.name: sorted((j.lower, 0.0, j.upper))[1] for j in robot.joints}
-    constant = {name: positions.get(name, nearest[name]) for name in moving if name not in chosen}
-    mimics = {}
-    for name, mimic in followers.items():
-        if mimic.leader in chosen:
-            mimics[name] = mimic
-        else:  # a fixed leader stays at 0
-            constant[name] = mimic.multiplier * constant.get(mimic.leader, 0.0) + mimic.offset
+    constant = {
+        j.name: positions.get(j.name, sorted((j.lower, 0.0, j.upper))[1])
+        for j in moving
+        if j.name not in chosen
+    }
+    mimics = {name: mimic for name, mimic in followers.items() if mimic.leader in chosen}
+    for name, (leader, multiplier, offset) in followers.items():
+        if name not in mimics:  # a fixed leader stays at 0
+            constant[name] = multiplier * constant.get(leader, 0.0) + offset
     return JointSelection(free, mimics, constant)
 
 
 def locked_joints(robot: RobotDescription, locked: Iterable[str]) -> tuple[str, ...]:
     """Return those of the locked joints that have a position of their own, in document order."""
-    followers, names = resolve_mimics(robot), frozenset(locked)
-    return tuple(
-        joint.name
-        for joint in robot.joints
-        if joint.name in names - followers.keys() and joint.type != "floating"
-    )
-
-
-def plausible_ranges(robot: RobotDescription, joints: Sequence[str]) -> Floats:
-    """Return least and greatest plausible position and the speed of joints, (3, m).
-
-    A joint may be beyond its range, badly calibrated, by no more than that range. A range of
-    nothing is none.
-    """
-    by_name = {joint.name: joint for joint in robot.joints}
-    chosen = [by_name[name] for name in joints]
-    lower, upper = np.sort(np.reshape([(j.lower, j.upper) for j in chosen], (-1, 2))).T
-    slack = np.where(upper > lower, np.maximum(upper - lower, LEAST_SLACK), np.inf)
-    limit = np.array([j.velocity if np.isfinite(j.velocity) else 0.0 for j in chosen])
-    speed = np.maximum(limit, LEAST_SPEED)
-    low, high = np.maximum(lower - slack, -FARTHEST), np.minimum(upper + slack, FARTHEST)
-    return np.array([low, high, speed]).reshape(3, -1)
+    names = frozenset(locked) - robot.mimics.keys()
+    return tuple(j.name for j in robot.joints if j.name in names and j.type != "floating")
 
 
 def followed_joints(
@@ -144,32 +128,13 @@ def followed_joints(
             carrying.add(joint.parent)
     index = {name: k for k, name in enumerate(locked_joints(robot, selection.locked))}
     ways = {name: Mimic(name) for name in index} | {
-        name: mimic for name, mimic in resolve_mimics(robot).items() if mimic.leader in index
+        name: mimic for name, mimic in robot.mimics.items() if mimic.leader in index
     }
     return {
         joint.name: (index[ways[joint.name].leader], ways[joint.name])
         for joint in robot.tree
         if joint.name in ways and (joint.child in carrying or joint.parent in moved)
     }
-
-
-def _check_names(
-    argument: str,
-    names: Sequence[str],
-    candidates: Iterable[str],
-    followers: Mapping[str, Mimic],
-) -> None:
-    valid = frozenset(candidates)
-    for name, count in Counter(names).items():
-        if name in followers:
-            leader = followers[name].leader
-            raise ModelError(
-                f"`{argument}` has {name!r}, which follows {leader!r}: expected the leader instead"
-            )
-        if name not in valid:
-            raise UnknownJointError(f"moving joint (in `{argument}`)", name, valid)
-        if count > 1:
-            raise ModelError(f"`{argument}` has {name!r} {count} times, expected once")
 
 
 def _finite_positions(locked: Mapping[str, float]) -> dict[str, float]:
@@ -207,16 +172,14 @@ def relevant_joints(model: Model) -> list[str]:
     return [joint for k, joint in enumerate(model.locked_joints) if k in followed]
 
 
-def standing(model: Model, at: Floats, heard: Floats, joints: Iterable[str]) -> dict[str, str]:
+def standing(model: Model, at: Floats, heard: Floats, joints: Collection[str]) -> dict[str, str]:
     """Return where some locked joints are taken to stand, and who says so."""
-    index = {joint: k for k, joint in enumerate(model.locked_joints)}
-    return {
-        joint: f"{at[k]:.4g}, as "
-        + (NAME.format(joint) if np.isnan(heard[k]) else "joint_states")
-        + " says"
-        for joint in joints
-        for k in [index[joint]]
-    }
+    told = {}
+    for joint, place, said in zip(model.locked_joints, at, heard, strict=True):
+        if joint in joints:
+            source = NAME.format(joint) if np.isnan(said) else "joint_states"
+            told[joint] = f"{place:.4g}, as {source} says"
+    return told
 
 
 def absurd_text(joint: str, position: float, low: float, high: float) -> str:

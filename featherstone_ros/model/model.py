@@ -4,8 +4,11 @@ import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -49,7 +52,11 @@ LIMITS = (
     *("lower", "upper", "velocity_limit", "effort_limit"),
     *("acceleration_limit", "deceleration_limit", "jerk_limit"),
 )
+BORNE = {"damping": 2, "friction": 1, "armature": 2}  # by the power of a follower's multiplier
 NO_ROBOT = RobotDescription("", "", (), (), ())
+LEAST_SLACK = 0.1  # [rad or m]
+FARTHEST = 1e4  # [rad or m] that a joint without limits is believed to be
+LEAST_SPEED = 1.0  # [rad/s or m/s] with which a locked joint is followed, however small its limit
 IDLE = 0.1  # share of a robot's moving joints that may turn out to move no inertia
 
 
@@ -396,12 +403,10 @@ class Model:
         robot = urdf.parse(text)
         if self.floating:
             robot = without_ground(robot)
-        names = tuple(link.name for link in robot.links)
-        if sorted(names) != sorted(self.link_names):
-            odd = sorted(set(names) ^ set(self.link_names))
+        if odd := {link.name for link in robot.links} ^ {*self.link_names}:
             raise ModelError(
                 f"the text describes another robot than {self.name!r}: links "
-                f"{name_list(odd)} are in one of the two only"
+                f"{name_list(sorted(odd))} are in one of the two only"
             )
         mine = dict(zip(self.link_names, self.tree.link_parameters, strict=True))
         changed = {
@@ -441,10 +446,17 @@ class Model:
     def locked_ranges(self) -> Floats:
         """Of each of ``locked_joints`` (3, m): between which positions it can be, and its speed.
 
-        The positions are generous: beyond them another unit is meant. The speed is at least 1
-        [rad/s or m/s]: descriptions have limits that drives do not keep.
+        The positions are generous, a range beyond the range: beyond them another unit is meant. A
+        range of nothing is none. The speed is at least 1 [rad/s or m/s]: descriptions have limits
+        that drives do not keep.
         """
-        return joint_selection.plausible_ranges(self.description, self.locked_joints)
+        joints = {joint.name: joint for joint in self.description.joints}
+        chosen = [joints[name] for name in self.locked_joints]
+        lower, upper = np.sort(np.reshape([(j.lower, j.upper) for j in chosen], (-1, 2))).T
+        slack = np.where(upper > lower, np.maximum(upper - lower, LEAST_SLACK), np.inf)
+        low, high = np.maximum(lower - slack, -FARTHEST), np.minimum(upper + slack, FARTHEST)
+        limits = [j.velocity if math.isfinite(j.velocity) else 0.0 for j in chosen]
+        return np.array([low, high, np.maximum(limits, LEAST_SPEED)]).reshape(3, -1)
 
     def with_locked(self, positions: Mapping[str, float]) -> "Model":
         """Return the model with some of its ``locked_joints`` elsewhere, payloads included.
@@ -475,10 +487,12 @@ class Model:
         return joint_selection.choose(self.description, self.joint_names, {**own, **positions})
 
     def _tree_of(
-        self, chosen: JointSelection, followed: Mapping[str, tuple[int, Mimic]] | None = None
+        self,
+        chosen: JointSelection,
+        followed: Mapping[str, tuple[int, Mimic]] = MappingProxyType({}),
     ) -> BodyTree:
         """Return the tree with these locked joints, and with this model's payloads."""
-        tree = body_tree.grow(self.description, chosen, followed or {})
+        tree = body_tree.grow(self.description, chosen, followed)
         if np.array_equal(tree.link_parameters, self.tree.link_parameters):
             return tree
         return tree.with_link_parameters(self.tree.link_parameters)
@@ -494,22 +508,15 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without the compiled part, which is rebuilt."""
-        return _restore, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},)
-
-
-def _restore(fields: dict[str, Any]) -> Model:
-    return Model(**fields)
+        return partial(Model, **{f.name: getattr(self, f.name) for f in fields(self) if f.init}), ()
 
 
 def _warn(robot: RobotDescription, idle: list[str]) -> None:
     """Warn about impossible values that vendors ship, and about joints not taken as written."""
-    odd = [
-        *robot.oddities,
-        *impossible_inertias(robot),
-        *odd_mimics(robot),
-        *weightless_joints(idle),
-    ]
-    odd = [finding for finding in odd if finding.severity > Severity.NOTE]
+    findings = chain(
+        robot.oddities, impossible_inertias(robot), odd_mimics(robot), weightless_joints(idle)
+    )
+    odd = [finding for finding in findings if finding.severity > Severity.NOTE]
     if odd:
         logger.warning("robot %r is used as written, but: %s", robot.name, summary(odd))
 
@@ -522,21 +529,16 @@ def _joint_properties(robot: RobotDescription, chosen: JointSelection) -> dict[s
     |m| for Coulomb friction.
     """
     joints = {joint.name: joint for joint in robot.joints}
-    for name in (*chosen.joint_names, *chosen.mimics):
-        for what in ("damping", "friction"):
-            if (value := getattr(joints[name], what)) < 0:
+    borne = {what: dict.fromkeys(chosen.joint_names, 0.0) for what in BORNE}
+    for name, (leader, multiplier, _) in chosen.ways.items():
+        for what, power in BORNE.items():
+            value = getattr(joints[name], what)
+            if value < 0:
                 raise ModelError(
                     f"joint {name!r}: <dynamics {what}> is {value:g}, expected >= 0: it would "
                     "drive the joint"
                 )
-    borne = {
-        what: {name: getattr(joints[name], what) for name in chosen.joint_names}
-        for what in ("damping", "friction", "armature")
-    }
-    for name, (leader, multiplier, _) in chosen.mimics.items():
-        borne["damping"][leader] += multiplier**2 * joints[name].damping
-        borne["friction"][leader] += abs(multiplier) * joints[name].friction
-        borne["armature"][leader] += multiplier**2 * joints[name].armature
+            borne[what][leader] += abs(multiplier) ** power * value
     for what, figures in borne.items():
         for name, value in figures.items():
             if not math.isfinite(value):

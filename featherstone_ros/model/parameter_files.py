@@ -8,7 +8,7 @@ another arm.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from featherstone_ros.model.robots import PARAMETERS, mistaken, share_directory
 from featherstone_ros.text import plain
 
 TWIN, CONTROLLER = NODES = ("digital_twin", "feedforward_controller")
+NODES_OF = {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}  # keys of a file
 OF_EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 JOINT = "<joint>"  # in the names of parameters that each joint has
 PAYLOAD = "<payload>"  # likewise, of those of each payload that PAYLOAD_NAMES lists
@@ -33,7 +34,6 @@ PAYLOAD_NAMES = "payload.names"
 SHOWN, LONGEST = 20, 200  # unknown names in a message, and characters of one
 MAX_LIST = 10_000  # values: ROS's reader copies a list for each, 300,000 take it minutes
 LISTED = {bool, int, float, str}  # types of the values in a list; any one of them
-EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 SIMILAR = 0.85  # of a section's name to that of a node, to be taken for it
 DIGITS = 6  # of what is written
 Value = TypeVar("Value")
@@ -57,12 +57,9 @@ class NodeParameters(dict[str, object]):
     def number(self, name: str, default: float) -> float:
         """Return a number, ``default`` where it is not given."""
         value = self.get(name, default)
-        if not isinstance(value, bool) and isinstance(value, int | float | str):
-            try:
-                return float(value)  # text as well: YAML 1.1 reads 1e3, without a point, as text
-            except (ValueError, OverflowError):
-                pass
-        raise self._error(name, "a number")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._error(name, "a number")
+        return float(value)
 
     def numbers(self, pattern: str, joints: Iterable[str], default: Iterable[float]) -> Floats:
         """Return (n,) numbers, one per joint."""
@@ -98,11 +95,9 @@ def read_parameters(*paths: Path) -> dict[str, NodeParameters]:
     merged = {node: NodeParameters({}, source) for node in NODES}
     for path in paths:
         nodes = _nodes(path)
-        for node in NODES:
-            for key in ("/**", f"/**/{node}"):
-                values = _section(nodes, key, path)
-                _require_readable(values, path)
-                merged[node].update(values)
+        for key, of in NODES_OF.items():
+            for node in of:
+                merged[node].update(_section(nodes, key, path))
     return merged
 
 
@@ -120,35 +115,21 @@ def effort_gains(path: Path | None) -> dict[str, float]:
     """Return the torque per unit of recorded effort of joints whose drives have one in a file."""
     values = {} if path is None else controller_parameters(path)
     drives = {name: value for name, value in values.items() if name.startswith("drives.")}
-    if not drives:
-        return {}
     joints = dict.fromkeys(name.partition(".")[2].rpartition(".")[0] for name in drives)
     try:
         units = DriveUnits.of(drives, joints)
     except ValueError as error:
         raise ParameterFileError(f"{path}: {error}") from None
-    for joint, word in zip(joints, units.effort, strict=True):
+    gains = {}
+    for joint, word, gain in zip(joints, units.effort, units.effort_gain.tolist(), strict=True):
         if word in (WITHOUT_GRAVITY, WITHOUT_FRICTION):
             raise ParameterFileError(
                 f"{path}: drives.{joint}.effort is {word}, expected torque, current or percent of "
                 "what is recorded"
             )
-    return {
-        joint: float(gain)
-        for joint, gain in zip(joints, units.effort_gain, strict=True)
-        if gain != 1.0
-    }
-
-
-def as_ros_reads(values: Mapping[str, object]) -> dict[str, object]:
-    """Return parameters with 1e3, without a point, as a number: YAML 1.1 reads that as text."""
-
-    def read(value: object) -> object:
-        if isinstance(value, list):
-            return [read(one) for one in value]
-        return float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value
-
-    return {name: read(value) for name, value in values.items()}
+        if gain != 1.0:
+            gains[joint] = gain
+    return gains
 
 
 def check_names(path: Path, joints: Collection[str]) -> None:
@@ -164,16 +145,15 @@ def check_names(path: Path, joints: Collection[str]) -> None:
         if (name := key.rpartition("/")[2]) not in NODES
         if (alike := get_close_matches(name[:LONGEST], NODES, 1, SIMILAR))
     ]
-    more = 0  # beyond those
-    for key, of in {"/**": NODES, **{f"/**/{node}": (node,) for node in NODES}}.items():
+    count = len(wrong)
+    for key, of in NODES_OF.items():
         known = {n for node in of for n in parameter_names(node, joints, payloads, joints)}
         values = _section(nodes, key, path)
         unknown = [n for n in values if n not in known and not n.startswith(OF_EVERY_NODE)]
         wrong += [f"no parameter {misspelt(name, known)}" for name in unknown[:SHOWN]]
-        more += max(len(unknown) - SHOWN, 0)
+        count += len(unknown)
     if wrong:
-        more += max(len(wrong) - SHOWN, 0)
-        rest = f"; and {more} more" if more else ""
+        rest = f"; and {count - SHOWN} more" if count > SHOWN else ""
         raise ParameterFileError(f"{path}: {'; '.join(wrong[:SHOWN])}{rest}")
 
 
@@ -195,12 +175,11 @@ def parameter_names(
     locked: Collection[str] = (),
 ) -> set[str]:
     """Return the names of all parameters of a node."""
-    places = {JOINT: joints, PAYLOAD: payloads, LOCKED: locked}
-    names = set()
-    for pattern in _documented(node):
-        of_each = {place: of for place, of in places.items() if place in pattern}
-        names |= {pattern.replace(p, name) for p, of in of_each.items() for name in of}
-        names |= set() if of_each else {pattern}
+    names = set(_documented(node))
+    for place, its in ((JOINT, joints), (PAYLOAD, payloads), (LOCKED, locked)):
+        patterns = {pattern for pattern in names if place in pattern}
+        names -= patterns
+        names |= {pattern.replace(place, name) for pattern in patterns for name in its}
     return names
 
 
@@ -251,12 +230,12 @@ def _nodes(path: Path) -> Mapping[str, object]:
         if wrong := mistaken(path, PARAMETERS):
             raise ParameterFileError(wrong)
         documents = read_yaml(path)
+        if len(documents) > 1:
+            raise YamlError(f"{len(documents)} documents")
     except OSError as error:
         raise ParameterFileError(f"{path} cannot be read: {error.strerror}") from None
     except YamlError as error:
         raise ParameterFileError(f"{path} is not a parameter file: {error}") from None
-    if len(documents) > 1:
-        raise ParameterFileError(f"{path} is not a parameter file: {len(documents)} documents")
     nodes = _mapping(documents[0] if documents else None, "the file", path)
     if not _has_parameters(nodes):
         raise ParameterFileError(
@@ -272,36 +251,38 @@ def _has_parameters(nodes: Mapping[str, object]) -> bool:
     return "ros__parameters" in nodes or any(map(_has_parameters, below))
 
 
-def _require_readable(values: Mapping[str, object], path: Path) -> None:
-    """Raise ParameterFileError for a value that ROS does not read."""
-    for name, value in as_ros_reads(values).items():
-        where = f"{path}: {name[:LONGEST]}"
-        if value in (None, {}):
-            raise ParameterFileError(f"{where} has no value, expected one, or no such line")
-        if not isinstance(value, list):
-            continue
-        if len(value) > MAX_LIST:
-            raise ParameterFileError(
-                f"{where} has {len(value)} values, expected at most {MAX_LIST}"
-            )
-        kinds = {type(one) for one in value}
-        if kinds == {int, float}:
-            shown = ", ".join(str(float(one)) for one in value)
-            raise ParameterFileError(
-                f"{where} is {plain(repr(value))}, whole numbers beside others, which ROS does not "
-                f"read: expected [{shown}]"
-            )
-        if len(kinds) > 1 or not kinds <= LISTED:
-            raise ParameterFileError(
-                f"{where} is {plain(repr(value))}, which ROS does not read: expected a list of "
-                "numbers, of names, or of true and false"
-            )
-
-
 def _section(nodes: Mapping[str, object], key: str, path: Path) -> dict[str, object]:
-    """Return the parameters of a node, nested names joined by dots."""
+    """Return what ROS reads of a node's parameters, nested names joined by dots."""
     node = _mapping(nodes.get(key, {}), key, path)
-    return _flat(_mapping(node.get("ros__parameters", {}), f"ros__parameters of {key}", path))
+    nested = _mapping(node.get("ros__parameters", {}), f"ros__parameters of {key}", path)
+    values = dict(_flat(nested))
+    for name, value in values.items():
+        if wrong := _unreadable(value):
+            raise ParameterFileError(f"{path}: {name[:LONGEST]} {wrong}")
+    return values
+
+
+def _unreadable(value: object) -> str:
+    """Return why ROS does not read a value, empty if it does."""
+    if value in (None, {}):
+        return "has no value, expected one, or no such line"
+    if not isinstance(value, list):
+        return ""
+    if len(value) > MAX_LIST:
+        return f"has {len(value)} values, expected at most {MAX_LIST}"
+    kinds = {type(one) for one in value}
+    if kinds == {int, float}:
+        shown = ", ".join(str(float(one)) for one in value)
+        return (
+            f"is {plain(repr(value))}, whole numbers beside others, which ROS does not read: "
+            f"expected [{shown}]"
+        )
+    if len(kinds) > 1 or not kinds <= LISTED:
+        return (
+            f"is {plain(repr(value))}, which ROS does not read: expected a list of numbers, of "
+            "names, or of true and false"
+        )
+    return ""
 
 
 def _mapping(value: object, what: str, path: Path) -> Mapping[str, object]:
@@ -312,11 +293,9 @@ def _mapping(value: object, what: str, path: Path) -> Mapping[str, object]:
     return {str(key): content for key, content in value.items()}
 
 
-def _flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    flat: dict[str, object] = {}
+def _flat(nested: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     for key, value in nested.items():
         if isinstance(value, Mapping) and value:
-            flat |= _flat(value, f"{prefix}{key}.")
+            yield from _flat(value, f"{prefix}{key}.")
         else:
-            flat[f"{prefix}{key}"] = value
-    return flat
+            yield f"{prefix}{key}", value

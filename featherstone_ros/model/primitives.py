@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from featherstone_ros.arrays import Floats
+from featherstone_ros.arrays import Floats, finite_number, positive_array
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.arguments import finite, not_negative, positive, rotation_matrix
+from featherstone_ros.model.arguments import finite, rotation_matrix
 from featherstone_ros.model.robot_description import Inertial
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -26,7 +26,7 @@ def inertial(mass: float, com: ArrayLike = ORIGIN, inertia: ArrayLike | None = N
         ModelError: A value is not finite, mass or a principal moment of inertia is negative, or
             inertia is not symmetric.
     """
-    mass = not_negative("mass", mass)
+    mass = finite_number("mass", mass, 0.0, ModelError)
     inertia = finite("inertia", np.zeros((3, 3)) if inertia is None else inertia, (3, 3))
     rounding = 1e-9 * np.abs(inertia).max()
     if not np.allclose(inertia, inertia.T, rtol=0, atol=rounding):
@@ -60,7 +60,7 @@ def box(
     Raises:
         ModelError: A value cannot be used, or not exactly one of mass and density is given.
     """
-    x, y, z = positive("size of a box", size, (3,))
+    x, y, z = positive_array("size of a box", size, (3,), ModelError)
     mass = _mass("box", x * y * z, mass, density)
     moments = mass / 12 * np.array([y**2 + z**2, x**2 + z**2, x**2 + y**2])
     return _placed(mass, moments, translation, rotation)
@@ -79,7 +79,7 @@ def cylinder(
 
     ``radius`` and ``length`` [m]; the other arguments, and the errors, are those of ``box``.
     """
-    r, h = positive("radius and length of a cylinder", (radius, length), (2,))
+    r, h = positive_array("radius and length of a cylinder", (radius, length), (2,), ModelError)
     mass = _mass("cylinder", math.pi * r**2 * h, mass, density)
     across = (3 * r**2 + h**2) / 12
     return _placed(mass, mass * np.array([across, across, r**2 / 2]), translation, rotation)
@@ -93,7 +93,7 @@ def sphere(
     translation: ArrayLike = ORIGIN,
 ) -> Inertial:
     """Return the inertial values of a homogeneous sphere of ``radius`` [m]; else as ``box``."""
-    r = float(positive("radius of a sphere", radius))
+    r = float(positive_array("radius of a sphere", radius, (), ModelError))
     mass = _mass("sphere", 4 / 3 * math.pi * r**3, mass, density)
     return _placed(mass, np.full(3, 0.4 * mass * r**2), translation, UNTURNED)
 
@@ -184,13 +184,12 @@ def _closed(triangles: ArrayLike) -> Floats:
 
 
 def _mass(solid: str, volume: float, mass: float | None, density: float | None) -> float:
-    if mass is not None and density is None:
-        return float(positive(f"mass of a {solid}", mass))
-    if density is not None and mass is None:
-        return float(volume * positive(f"density of a {solid}", density))
-    raise ModelError(
-        f"mass of a {solid} is {mass!r} and its density {density!r}, expected one of the two"
-    )
+    if (mass is None) == (density is None):
+        raise ModelError(
+            f"mass of a {solid} is {mass!r} and its density {density!r}, expected one of the two"
+        )
+    what, value, per = ("density", density, volume) if mass is None else ("mass", mass, 1.0)
+    return float(per * positive_array(f"{what} of a {solid}", value, (), ModelError))  # type: ignore[arg-type]
 
 
 def _placed(mass: float, moments: Floats, translation: ArrayLike, rotation: ArrayLike) -> Inertial:

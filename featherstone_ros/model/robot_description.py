@@ -6,8 +6,9 @@ joint; how the algorithms couple them to it: "coupled" in cython_core/dynamics/s
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +24,11 @@ UPRIGHT = 0.9  # cosine: an axis closer to the plane's normal is a poor directio
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inertial:
-    """Inertial values of one link.
+    """Inertial values of one link."""
 
-    Attributes:
-        mass: [kg].
-        com: (3,) centre of mass in the link's frame [m].
-        inertia: (3, 3) about the centre of mass, in the link's axes [kg m^2].
-    """
-
-    mass: float
-    com: Floats
-    inertia: Floats
+    mass: float  # [kg]
+    com: Floats  # (3,) centre of mass in the link's frame [m]
+    inertia: Floats  # (3, 3) about the centre of mass, in the link's axes [kg m^2]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,15 +60,12 @@ class Joint:
     rotation: Floats  # (3, 3) orientation of the joint's frame at position 0 in the parent's frame
     translation: Floats  # (3,) origin of the joint's frame in the parent's frame [m]
     axis: Floats  # (3,) unit vector in the joint's frame
-    lower: float = -math.inf  # least position; -inf where there is none
-    upper: float = math.inf  # greatest position; inf where there is none
-    velocity: float = math.inf  # greatest speed [rad/s or m/s]; inf where there is none
-    effort: float = math.inf  # greatest torque or force [N m or N]; inf where there is none
-    # greatest, of a speed that grows [rad/s^2 or m/s^2]; inf where there is none
+    lower: float = -math.inf  # limits, infinite where there are none; as of ``Model``
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
     acceleration: float = math.inf
-    # greatest, of a speed that falls [rad/s^2 or m/s^2]; inf where there is none
     deceleration: float = math.inf
-    # greatest change of the acceleration [rad/s^3 or m/s^3]; inf where there is none
     jerk: float = math.inf
     damping: float = 0.0  # viscous friction [N m s/rad or N s/m]
     friction: float = 0.0  # Coulomb friction [N m or N]
@@ -88,7 +80,7 @@ class Joint:
         return self.type != "fixed"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class RobotDescription:
     """A checked URDF: exactly one tree."""
 
@@ -100,6 +92,46 @@ class RobotDescription:
     # what its text says that is not read, or that others do not read
     oddities: tuple[Finding, ...] = ()
 
+    @cached_property
+    def moving(self) -> set[str]:
+        """The names of all links that move."""
+        moving: set[str] = set()
+        for joint in self.tree:
+            if joint.moves or joint.parent in moving:
+                moving.add(joint.child)
+        return moving
+
+    @cached_property
+    def mimics(self) -> dict[str, Mimic]:
+        """Each follower's final leader, with multipliers and offsets of the chain combined.
+
+        A joint whose leader does not exist is not a follower: real files have such joints (the Alex
+        humanoid with Psyonic hands), with drives of their own.
+        """
+        joints = {joint.name: joint for joint in self.joints}
+        resolved: dict[str, Mimic] = {}
+        for name in joints:
+            chain: dict[str, Mimic] = {}
+            while name not in resolved and (mimic := joints[name].mimic) and mimic.leader in joints:
+                if name in chain:
+                    loop = name_list(list(chain))
+                    raise ModelError(
+                        f"<mimic> of joints {loop} forms a loop, expected a free leader"
+                    )
+                chain[name] = mimic
+                name = mimic.leader
+            for follower, (leader, factor, offset) in reversed(chain.items()):
+                if of_leader := resolved.get(leader):
+                    leader, offset = of_leader.leader, factor * of_leader.offset + offset
+                    factor *= of_leader.multiplier
+                if not max(abs(factor), abs(offset)) < HUGE:
+                    raise ModelError(
+                        f"joint {follower!r}: <mimic> comes to {factor:g} * {leader!r} + "
+                        f"{offset:g}, expected values below {HUGE:g}"
+                    )
+                resolved[follower] = Mimic(leader, factor, offset)
+        return resolved
+
 
 def assemble(
     name: str,
@@ -107,11 +139,41 @@ def assemble(
     joints: tuple[Joint, ...],
     oddities: Sequence[Finding] = (),
 ) -> RobotDescription:
-    """Return the robot made of links and joints, in document order."""
-    _refuse_duplicates("link", (link.name for link in links))
-    _refuse_duplicates("joint", (joint.name for joint in joints))
-    base_link, tree = _arrange_as_tree(links, joints)
-    return RobotDescription(name, base_link, links, joints, tree, tuple(oddities))
+    """Return the robot made of links and joints, in document order; refuse what is not one tree."""
+    for kind, elements in (("link", links), ("joint", joints)):
+        names = Counter(element.name for element in elements)
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise ModelError(
+                f"{kind} name {name_list(twice)} appears more than once, expected unique"
+            )
+    children: dict[str, list[Joint]] = {link.name: [] for link in links}
+    carrier: dict[str, Joint] = {}
+    for joint in joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in children:
+                raise ModelError(f"joint {joint.name!r}: <{role} link> {link!r} is not a <link>")
+        other = carrier.setdefault(joint.child, joint)
+        if other is not joint:
+            raise ModelError(
+                f"link {joint.child!r} is the child of joints {other.name!r} and {joint.name!r}, "
+                "expected at most one: kinematic loops are not supported"
+            )
+        children[joint.parent].append(joint)
+    roots = [link.name for link in links if link.name not in carrier]
+    if len(roots) > 1:
+        raise ModelError(f"links {name_list(roots)} have no parent joint, expected one root link")
+    tree: dict[str, Joint] = {}
+    pending = [joint for root in roots for joint in reversed(children[root])]
+    while pending:
+        joint = pending.pop()
+        tree[joint.name] = joint
+        pending.extend(reversed(children[joint.child]))
+    if loop := [joint.name for joint in joints if joint.name not in tree]:
+        raise ModelError(
+            f"joints {name_list(loop)} form a loop, expected a tree from one root link"
+        )
+    base_link = roots[0] if roots else ""
+    return RobotDescription(name, base_link, links, joints, tuple(tree.values()), tuple(oddities))
 
 
 def without_ground(robot: RobotDescription) -> RobotDescription:
@@ -136,53 +198,6 @@ def name_list(names: Sequence[str], limit: int = 100) -> str:
     return ", ".join([*map(repr, names[:limit]), *rest])
 
 
-def _refuse_duplicates(kind: str, names: Iterable[str]) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ModelError(f"{kind} name {name_list(twice)} appears more than once, expected unique")
-
-
-def _arrange_as_tree(
-    links: tuple[Link, ...], joints: tuple[Joint, ...]
-) -> tuple[str, tuple[Joint, ...]]:
-    """Return the root's name and the joints, parents first; refuse what is not one tree."""
-    children: dict[str, list[Joint]] = {link.name: [] for link in links}
-    carrier: dict[str, Joint] = {}
-    for joint in joints:
-        for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in children:
-                raise ModelError(f"joint {joint.name!r}: <{role} link> {link!r} is not a <link>")
-        other = carrier.setdefault(joint.child, joint)
-        if other is not joint:
-            raise ModelError(
-                f"link {joint.child!r} is the child of joints {other.name!r} and {joint.name!r}, "
-                "expected at most one: kinematic loops are not supported"
-            )
-        children[joint.parent].append(joint)
-    roots = [link.name for link in links if link.name not in carrier]
-    if len(roots) > 1:
-        raise ModelError(f"links {name_list(roots)} have no parent joint, expected one root link")
-    tree = _walk(children, roots)
-    if len(tree) < len(joints):
-        reached = {joint.name for joint in tree}
-        loop = [joint.name for joint in joints if joint.name not in reached]
-        raise ModelError(
-            f"joints {name_list(loop)} form a loop, expected a tree from one root link"
-        )
-    return (roots[0] if roots else ""), tree
-
-
-def _walk(children: dict[str, list[Joint]], roots: list[str]) -> tuple[Joint, ...]:
-    """Return the joints below the roots depth first, siblings in document order."""
-    tree = []
-    pending = [joint for root in roots for joint in reversed(children[root])]
-    while pending:
-        joint = pending.pop()
-        tree.append(joint)
-        pending.extend(reversed(children[joint.child]))
-    return tuple(tree)
-
-
 def split_planar_joints(robot: RobotDescription) -> RobotDescription:
     """Replace each planar joint ``j`` by three joints with massless links between them.
 
@@ -197,7 +212,7 @@ def split_planar_joints(robot: RobotDescription) -> RobotDescription:
     return assemble(robot.name, (*robot.links, *frames), tuple(parts), robot.oddities)
 
 
-def _split(joint: Joint) -> Iterable[Joint]:
+def _split(joint: Joint) -> Iterator[Joint]:
     """Yield the three single joints that make up a planar joint; any other joint as it is."""
     if joint.type != "planar":
         yield joint
@@ -211,39 +226,3 @@ def _split(joint: Joint) -> Iterable[Joint]:
     y = np.cross(normal, x)
     yield replace(joint, name=y_link, type="prismatic", parent=x_link, child=y_link, axis=y)
     yield replace(joint, name=f"{joint.name}/theta", type="continuous", parent=y_link)
-
-
-def resolve_mimics(robot: RobotDescription) -> dict[str, Mimic]:
-    """Return each follower's final leader, with multipliers and offsets of the chain combined.
-
-    A joint whose leader does not exist is not a follower: real files have such joints (the Alex
-    humanoid with Psyonic hands), with drives of their own.
-    """
-    joints = {joint.name: joint for joint in robot.joints}
-    resolved: dict[str, Mimic] = {}
-    for name in joints:
-        chain: dict[str, Mimic] = {}
-        while name not in resolved and (mimic := joints[name].mimic) and mimic.leader in joints:
-            if name in chain:
-                loop = name_list(list(chain))
-                raise ModelError(f"<mimic> of joints {loop} forms a loop, expected a free leader")
-            chain[name] = mimic
-            name = mimic.leader
-        for follower, mimic in reversed(chain.items()):
-            leader, factor, offset = mimic
-            if of_leader := resolved.get(leader):
-                leader, offset = of_leader.leader, factor * of_leader.offset + offset
-                factor *= of_leader.multiplier
-            whole = resolved[follower] = Mimic(leader, factor, offset)
-            if not max(abs(whole.multiplier), abs(whole.offset)) < HUGE:
-                raise ModelError(
-                    f"joint {follower!r}: <mimic> comes to {whole.multiplier:g} * {whole.leader!r} "
-                    f"+ {whole.offset:g}, expected values below {HUGE:g}"
-                )
-    return resolved
-
-
-def orphans(robot: RobotDescription) -> list[str]:
-    """Return the joints whose ``<mimic>`` names a leader that the robot does not have."""
-    names = {joint.name for joint in robot.joints}
-    return [j.name for j in robot.joints if j.mimic is not None and j.mimic.leader not in names]

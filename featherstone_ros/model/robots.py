@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from os import PathLike
 from pathlib import Path, PosixPath
 from types import MappingProxyType
@@ -21,7 +22,6 @@ from defusedxml import ElementTree
 from featherstone_ros.errors import ModelError, UnknownNameError
 
 ARGUMENT = re.compile(r"([A-Za-z_]\w*):=(.*)", re.DOTALL)
-NO_ARGUMENTS: Mapping[str, str] = MappingProxyType({})
 SHOWN = 20  # of a file's arguments, in a message
 SHOWN_VALUE = 60  # [characters] of a bad value of ``robot_description``, likewise
 EXPECTED = (
@@ -81,19 +81,16 @@ def package_around(file: Path, package: str) -> Path | None:
     packages of the same repository, in folders of their names.
     """
     parents = file.absolute().parents
-    for folder in parents:
-        manifest = folder / "package.xml"
-        if manifest.is_file() and _name_in(manifest) == package:
-            return folder
-    of_its_name = next((f for f in parents if f.name == package), None)
+    named = (f for f in parents if _name_in(f / "package.xml") == package)
+    of_its_name = (f for f in parents if f.name == package)
     beside = (f / package for f in parents if (f / package / "package.xml").is_file())
-    return of_its_name or next(beside, None)
+    return next(chain(named, of_its_name, beside), None)
 
 
 def _name_in(manifest: Path) -> str:
     try:
         return str(ElementTree.parse(manifest).findtext("name", "")).strip()
-    except (OSError, ValueError, SyntaxError):  # no XML, or entities in it
+    except (OSError, ValueError, SyntaxError):  # no file, no XML, or entities in it
         return ""
 
 
@@ -114,9 +111,8 @@ def kind_of(path: str | PathLike[str]) -> str:
 def mistaken(path: str | PathLike[str], *expected: str) -> str:
     """Return the message on a file that is something else than expected, or ""."""
     kind = kind_of(path)
-    return (
-        f"{path} is {kind}, expected {' or '.join(expected)}" if kind not in ("", *expected) else ""
-    )
+    is_good = kind in ("", *expected)
+    return "" if is_good else f"{path} is {kind}, expected {' or '.join(expected)}"
 
 
 class RobotFile(PosixPath):
@@ -125,7 +121,7 @@ class RobotFile(PosixPath):
     What is made of the path, such as its parent, has none.
     """
 
-    arguments: Mapping[str, str] = NO_ARGUMENTS
+    arguments: Mapping[str, str] = MappingProxyType({})
 
 
 def robot_source(path: Path, arguments: Mapping[str, object]) -> RobotFile:
@@ -134,19 +130,16 @@ def robot_source(path: Path, arguments: Mapping[str, object]) -> RobotFile:
         names = " ".join(map(str, arguments))
         raise ModelError(f"{path} takes no arguments ({names}): only a .xacro file does")
     found = RobotFile(path)
-    found.arguments = MappingProxyType(
-        {
-            str(name): str(value).lower() if isinstance(value, bool) else str(value)
-            for name, value in arguments.items()
-        }
-    )
+    found.arguments = {
+        str(name): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in arguments.items()
+    }
     return found
 
 
 def argument_texts(path: Path) -> list[str]:
     """Return a file's arguments, each as NAME:=VALUE."""
-    given: Mapping[str, str] = getattr(path, "arguments", NO_ARGUMENTS)
-    return [f"{name}:={value}" for name, value in given.items()]
+    return [f"{name}:={value}" for name, value in getattr(path, "arguments", {}).items()]
 
 
 def split_source(text: str) -> tuple[str, dict[str, str]]:
@@ -279,11 +272,7 @@ class _Asked(dict[str, str]):
 
 
 def _expanded(path: RobotFile) -> str:
-    """Return the URDF that a xacro file expands to.
-
-    ``$(find PACKAGE)`` is found as by ROS, or, where ROS does not know the package, in the folders
-    around the file: a checkout need not be built.
-    """
+    """Return the URDF that a xacro file expands to."""
     asked = _Asked(path.arguments)
     try:
         import xacro
@@ -312,7 +301,10 @@ def _expanded(path: RobotFile) -> str:
 
 @contextmanager
 def _finding_packages_around(path: Path) -> Iterator[None]:
-    """Let xacro find packages around a file; it asks nobody but ament, by a function of its own."""
+    """Let xacro's $(find PACKAGE) look around a file for what ROS does not know.
+
+    A checkout need not be built. xacro asks nobody but ament, by a function of its own.
+    """
     from xacro import substitution_args
 
     by_ament = substitution_args._eval_find
@@ -321,17 +313,15 @@ def _finding_packages_around(path: Path) -> Iterator[None]:
         try:
             return str(by_ament(package))
         except Exception:  # ament is not there, or does not know the package
-            if (folder := package_around(path, package)) is None:
-                raise LookupError(
-                    f"package {package!r} is found neither by ROS nor around {path}"
-                ) from None
-            return str(folder)
+            if folder := package_around(path, package):
+                return str(folder)
+        raise LookupError(f"package {package!r} is found neither by ROS nor around {path}")
 
-    places = (vars(substitution_args), "_eval_find"), (substitution_args._eval_dict, "find")
-    for place, name in places:
-        place[name] = find
+    def use(function: Callable[[str], str]) -> None:
+        substitution_args._eval_find = substitution_args._eval_dict["find"] = function
+
+    use(find)
     try:
         yield
     finally:
-        for place, name in places:
-            place[name] = by_ament
+        use(by_ament)

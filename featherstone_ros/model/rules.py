@@ -1,12 +1,13 @@
 """Rules of links and joints: inertias that no body has; limits, friction, mimicry, placement."""
 
 import math
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from featherstone_ros.arrays import Floats
-from featherstone_ros.model.finding import Finding, Rule, Severity
-from featherstone_ros.model.robot_description import Joint, Link, RobotDescription, orphans
+from featherstone_ros.model.finding import ERROR, NOTE, WARNING, Breach, Finding, Rule, Severity
+from featherstone_ros.model.robot_description import Joint, Link, RobotDescription
 
 ROUNDING = 1e-6  # of the trace: URDFs give few digits
 COARSE = 0.1  # of the trace: error that coarse rounding or identification may leave
@@ -47,9 +48,7 @@ MIMIC_OF_NOTHING = Rule(
     "it is taken as an independent joint, with its own coordinate and drive",
 )
 MIMIC_OF_FIXED = Rule(
-    "mimic-of-fixed",
-    "mimics a joint that does not move",
-    "it is locked at its offset",
+    "mimic-of-fixed", "mimics a joint that does not move", "it is locked at its offset"
 )
 MIMIC_OF_NO_EFFECT = Rule("mimic-multiplier", "follows with multiplier 0", "it stays at its offset")
 NO_EFFORT = Rule(
@@ -57,11 +56,7 @@ NO_EFFORT = Rule(
     'has effort="0"',
     "the torque governor clamps its command to 0: it cannot be driven",
 )
-NO_SPEED = Rule(
-    "velocity-zero",
-    'has velocity="0"',
-    "every motion exceeds its speed limit",
-)
+NO_SPEED = Rule("velocity-zero", 'has velocity="0"', "every motion exceeds its speed limit")
 NO_ACCELERATION = Rule(
     "acceleration-zero",
     "has a limit of acceleration, deceleration or jerk that is 0",
@@ -72,26 +67,12 @@ NO_RANGE = Rule(
     "has no lower and upper limit",
     "it is taken as unlimited: nothing stops a trajectory or the twin at its real stop",
 )
-NO_EFFORT_LIMIT = Rule(
-    "effort-missing",
-    "has no effort limit",
-    "commands to it are not clamped",
-)
-NO_VELOCITY_LIMIT = Rule(
-    "velocity-missing",
-    "has no velocity limit",
-    "its speed is not checked",
-)
+NO_EFFORT_LIMIT = Rule("effort-missing", "has no effort limit", "commands to it are not clamped")
+NO_VELOCITY_LIMIT = Rule("velocity-missing", "has no velocity limit", "its speed is not checked")
 CANNOT_MOVE = Rule(
-    "limits-equal",
-    "has lower = upper",
-    "it cannot move; make it fixed, or give it its range",
+    "limits-equal", "has lower = upper", "it cannot move; make it fixed, or give it its range"
 )
-SWAPPED = Rule(
-    "limits-swapped",
-    "has lower > upper",
-    "no position is within its limits",
-)
+SWAPPED = Rule("limits-swapped", "has lower > upper", "no position is within its limits")
 NEGATIVE = Rule(
     "negative-limit",
     "has a negative effort or velocity limit",
@@ -114,51 +95,45 @@ WEIGHTLESS = Rule(
 )
 
 
-def carriers(robot: RobotDescription) -> tuple[set[str], set[str]]:
-    """Return the names of all links that move, and of those that a joint moves directly."""
-    moving: set[str] = set()
-    for joint in robot.tree:
-        if joint.moves or joint.parent in moving:
-            moving.add(joint.child)
-    return moving, {joint.child for joint in robot.tree if joint.moves}
+def impossible_inertias(robot: RobotDescription) -> Iterator[Finding]:
+    """Check all links."""
+    driven = {joint.child for joint in robot.tree if joint.moves}
+    return of_links(robot, lambda link: _judged(link, link.name in driven))
 
 
-def impossible_inertias(robot: RobotDescription) -> list[Finding]:
-    """Check all links; findings on links that never move are notes, as they have no effect."""
-    moving, driven = carriers(robot)
-    links = [(link, link.inertial) for link in robot.links if link.inertial is not None]
-    inertias = np.array([inertial.inertia for _, inertial in links]).reshape(-1, 3, 3)
-    findings = []
-    for (link, inertial), moments in zip(links, np.linalg.eigvalsh(inertias), strict=True):
-        found = _judge(inertial.mass, moments, link.name in driven)
-        if is_helper(link):
-            found = (Severity.NOTE, HELPER, f"{inertial.mass:.3g} kg")
-        if found is not None:
-            severity, rule, text = found
-            finding = Finding(severity, rule, "link", link.name, text)
-            findings.append(finding if link.name in moving else finding.noted())
-    return findings
+def of_links(
+    robot: RobotDescription, judge: Callable[[Link], Iterable[Breach]]
+) -> Iterator[Finding]:
+    """Judge all links; findings on those that never move are notes, as they have no effect."""
+    for link in robot.links:
+        for severity, rule, found in judge(link):
+            severity = severity if link.name in robot.moving else NOTE
+            yield Finding(severity, rule, "link", link.name, found)
 
 
-def _judge(mass: float, moments: Floats, driven: bool) -> tuple[Severity, Rule, str] | None:
+def _judged(link: Link, driven: bool) -> Iterator[Breach]:
+    if (inertial := link.inertial) is None:
+        return
+    mass, moments = inertial.mass, np.linalg.eigvalsh(inertial.inertia)
     least, middle, greatest = moments
     trace = np.abs(moments).sum()
+    excess = greatest - least - middle
     text = f"principal moments {moments_text(moments)} kg m^2"
-    if mass == 0:
-        return (Severity.WARNING, MASSLESS, text) if trace else None  # a pure frame is fine
-    if trace <= mass * POINT**2:
+    if is_helper(link):
+        yield NOTE, HELPER, f"{mass:.3g} kg"
+    elif mass == 0:
+        if trace:  # a pure frame is fine
+            yield WARNING, MASSLESS, text
+    elif trace <= mass * POINT**2:
         # A point mass fixed to another link, e.g. a sensor or a payload, does no harm.
-        severity = Severity.ERROR if driven else Severity.NOTE
-        return severity, ZERO_INERTIA, f"mass {mass:.3g} kg, {text}"
-    if least < -ROUNDING * trace:
-        return Severity.ERROR, INDEFINITE, text
-    excess = (greatest - least - middle) / trace
-    if excess > ROUNDING:
-        severity = Severity.ERROR if excess > COARSE else Severity.WARNING
-        return severity, TRIANGLE, f"{text}, the greatest exceeds the sum of the others"
-    if least <= ROUNDING * trace:
-        return Severity.WARNING, INDEFINITE, f"{text}, an ideal rod"
-    return None
+        yield ERROR if driven else NOTE, ZERO_INERTIA, f"mass {mass:.3g} kg, {text}"
+    elif least < -ROUNDING * trace:
+        yield ERROR, INDEFINITE, text
+    elif excess > ROUNDING * trace:
+        severity = ERROR if excess > COARSE * trace else WARNING
+        yield severity, TRIANGLE, f"{text}, the greatest exceeds the sum of the others"
+    elif least <= ROUNDING * trace:
+        yield WARNING, INDEFINITE, f"{text}, an ideal rod"
 
 
 def is_helper(link: Link) -> bool:
@@ -167,11 +142,11 @@ def is_helper(link: Link) -> bool:
     return (
         inertial is not None
         and 0 < inertial.mass < HELPERS
-        and (float(np.abs(inertial.inertia).max()) <= HELPERS)
+        and float(np.abs(inertial.inertia).max()) <= HELPERS
     )
 
 
-def is_possible(inertia: np.ndarray) -> bool:
+def is_possible(inertia: Floats) -> bool:
     """Whether a body that extends in all three dimensions can have an inertia (3, 3)."""
     least, middle, greatest = np.linalg.eigvalsh(inertia)
     return bool(0 < greatest < least + middle)
@@ -182,73 +157,55 @@ def moments_text(moments: np.ndarray) -> str:
     return " ".join(f"{moment:.3g}" for moment in moments)
 
 
-def odd_mimics(robot: RobotDescription) -> list[Finding]:
+def odd_mimics(robot: RobotDescription) -> Iterator[Finding]:
     """Check the joints' leaders."""
-    findings = []
-    nobody = set(orphans(robot))
-    still = {joint.name for joint in robot.joints if not joint.moves}
+    moves = {joint.name: joint.moves for joint in robot.joints}
     for joint in robot.joints:
-        if joint.mimic is None:
+        if (mimic := joint.mimic) is None:
             continue
-        leader = f"it names {joint.mimic.leader[:100]!r}"
-        if joint.name in nobody:
-            findings.append(_finding(Severity.WARNING, MIMIC_OF_NOTHING, joint, leader))
-        elif joint.mimic.leader in still:
-            findings.append(_finding(Severity.WARNING, MIMIC_OF_FIXED, joint, leader))
-        elif joint.mimic.multiplier == 0:
-            findings.append(_finding(Severity.WARNING, MIMIC_OF_NO_EFFECT, joint))
-    return findings
+        leader = f"it names {mimic.leader[:100]!r}"
+        if mimic.leader not in moves:
+            yield Finding(WARNING, MIMIC_OF_NOTHING, "joint", joint.name, leader)
+        elif not moves[mimic.leader]:
+            yield Finding(WARNING, MIMIC_OF_FIXED, "joint", joint.name, leader)
+        elif mimic.multiplier == 0:
+            yield Finding(WARNING, MIMIC_OF_NO_EFFECT, "joint", joint.name)
 
 
-def odd_joints(robot: RobotDescription) -> list[Finding]:
+def odd_joints(robot: RobotDescription) -> Iterator[Finding]:
     """Check limits, friction and origins."""
-    return [finding for joint in robot.joints for finding in _of_joint(joint)]
+    for joint in robot.joints:
+        for is_broken, severity, rule, *found in _checks(joint):
+            if is_broken:
+                yield Finding(severity, rule, "joint", joint.name, *found)
 
 
-def weightless_joints(idle: list[str]) -> list[Finding]:
+def weightless_joints(idle: Iterable[str]) -> Iterator[Finding]:
     """Report the joints that ``body_tree.joints_without_inertia`` found."""
-    return [Finding(Severity.ERROR, WEIGHTLESS, "joint", name) for name in idle]
+    return (Finding(ERROR, WEIGHTLESS, "joint", name) for name in idle)
 
 
-def _of_joint(joint: Joint) -> list[Finding]:
-    findings = []
-
-    def add(severity: Severity, rule: Rule, found: str = "") -> None:
-        findings.append(_finding(severity, rule, joint, found))
-
+def _checks(joint: Joint) -> Iterator[tuple[bool, Severity, Rule, str]]:
+    """Yield whether the joint breaks each rule, how bad that is, and the values found."""
     distance = math.hypot(*joint.translation)
-    if distance > FAR:
-        add(Severity.ERROR, FAR_OFF, f"origin {distance:.4g} m away")
+    yield distance > FAR, ERROR, FAR_OFF, f"origin {distance:.4g} m away"
     if not joint.moves or joint.type == "floating":  # nothing drives that one
-        return findings
-    if joint.lower == joint.upper:
-        add(Severity.WARNING, CANNOT_MOVE, f"both {joint.lower:g}")
-    elif joint.lower > joint.upper:
-        add(Severity.ERROR, SWAPPED, f"{joint.lower:g} > {joint.upper:g}")
-    if joint.damping < 0 or joint.friction < 0:
-        add(
-            Severity.ERROR,
-            NEGATIVE_FRICTION,
-            f"damping {joint.damping:g}, friction {joint.friction:g}",
-        )
-    if joint.effort < 0 or joint.velocity < 0:
-        add(Severity.ERROR, NEGATIVE, f"effort {joint.effort:g}, velocity {joint.velocity:g}")
+        return
+    low, high, effort, velocity = joint.lower, joint.upper, joint.effort, joint.velocity
+    damping, friction = joint.damping, joint.friction
+    rates = (joint.acceleration, joint.deceleration, joint.jerk)
+    drag = f"damping {damping:g}, friction {friction:g}"
+    limits = f"effort {effort:g}, velocity {velocity:g}"
+    yield low == high, WARNING, CANNOT_MOVE, f"both {low:g}"
+    yield low > high, ERROR, SWAPPED, f"{low:g} > {high:g}"
+    yield damping < 0 or friction < 0, ERROR, NEGATIVE_FRICTION, drag
+    yield effort < 0 or velocity < 0, ERROR, NEGATIVE, limits
     if joint.mimic is not None:  # its leader's limits and drive count
-        return findings
-    if joint.type in ("revolute", "prismatic") and math.isinf(joint.lower):
-        add(Severity.WARNING, NO_RANGE)
-    if joint.effort == 0:
-        add(Severity.WARNING, NO_EFFORT)
-    if joint.velocity == 0:
-        add(Severity.WARNING, NO_SPEED)
-    if 0 in (joint.acceleration, joint.deceleration, joint.jerk):
-        add(Severity.WARNING, NO_ACCELERATION)
-    if math.isinf(joint.effort):
-        add(Severity.NOTE, NO_EFFORT_LIMIT)
-    if math.isinf(joint.velocity):
-        add(Severity.NOTE, NO_VELOCITY_LIMIT)
-    return findings
-
-
-def _finding(severity: Severity, rule: Rule, joint: Joint, found: str = "") -> Finding:
-    return Finding(severity, rule, "joint", joint.name, found)
+        return
+    has_range = joint.type in ("revolute", "prismatic")
+    yield has_range and math.isinf(low), WARNING, NO_RANGE, ""
+    yield effort == 0, WARNING, NO_EFFORT, ""
+    yield velocity == 0, WARNING, NO_SPEED, ""
+    yield 0 in rates, WARNING, NO_ACCELERATION, ""
+    yield math.isinf(effort), NOTE, NO_EFFORT_LIMIT, ""
+    yield math.isinf(velocity), NOTE, NO_VELOCITY_LIMIT, ""

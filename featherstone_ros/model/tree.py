@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from featherstone_ros.arrays import finite_number
 from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.model import EARTH, robot_description
-from featherstone_ros.model.arguments import at_least, finite, not_negative, rotation_matrix
+from featherstone_ros.model.arguments import at_least, finite, rotation_matrix
 from featherstone_ros.model.model import Model
 from featherstone_ros.model.primitives import ORIGIN, UNTURNED, together
 from featherstone_ros.model.robot_description import (
@@ -260,8 +261,10 @@ def _motion(joint: MovingJoint) -> dict[str, Any]:
             for name in ("velocity", "effort", "acceleration", "jerk")
         },
         "deceleration": at_least(0, f"{owner}deceleration_limit", deceleration),
-        "damping": not_negative(f"{owner}damping", joint.damping),
-        "friction": not_negative(f"{owner}friction", joint.friction),
+        **{
+            name: finite_number(f"{owner}{name}", getattr(joint, name), 0.0, ModelError)
+            for name in ("damping", "friction")
+        },
     }
 
 

@@ -22,10 +22,13 @@ square of the gear ratio. These tell it, and of several the first that a joint h
 A ratio that is not given is 1. Ratios alone tell nothing of inertia.
 """
 
+from __future__ import annotations
+
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 from xml.parsers.expat import errors
 
@@ -34,7 +37,7 @@ from defusedxml import DefusedXmlException, ElementTree
 
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import ModelError
-from featherstone_ros.model.finding import Finding, Rule, Severity
+from featherstone_ros.model.finding import WARNING, Finding, Rule
 from featherstone_ros.model.robot_description import (
     Inertial,
     Joint,
@@ -54,10 +57,6 @@ MAX_SIZE = 10_000_000  # [byte] of XML text
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
 SEVERAL = {"planar": "three", "floating": "six"}  # degrees of freedom
 SHOWN = 60  # characters of a line
-_CODES = {
-    name: errors.codes[getattr(errors, f"XML_ERROR_{name}")]
-    for name in ("INVALID_TOKEN", "UNBOUND_PREFIX", "UNDEFINED_ENTITY")
-}
 OLDEST, NEWEST = (1, 0), (1, 2)
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 # Elements that matter to the dynamics: their attributes, and since which version.
@@ -82,9 +81,16 @@ CLOSED_LOOP = Rule(
     "the loop is open here: joints that others move are taken as driven, torques are wrong; see "
     "docs/urdf.md",
 )
-INERTIAS = ("rotor_inertia", "motorInertia", "motor_inertia")
+ROTORS = ("rotor_inertia", "motorInertia", "motor_inertia")
 REDUCTIONS = ("mechanicalReduction", "mechanical_reduction")
 POSITION_INTERFACE = "PositionJointInterface"
+REMEDIES = {
+    errors.XML_ERROR_UNBOUND_PREFIX: "a prefix (as 'x' in <x:name>) is not declared: write "
+    'xmlns:x="..." into <robot>, as xmlns:xacro="http://www.ros.org/wiki/xacro", or remove what '
+    "has the prefix",
+    errors.XML_ERROR_UNDEFINED_ENTITY: "only &amp; &lt; &gt; &quot; &apos; and &#...; are known: "
+    "write the character itself",
+}
 
 
 def parse(text: str | bytes) -> RobotDescription:
@@ -101,16 +107,28 @@ def read_robot(root: Element) -> RobotDescription:
     """Read the element <robot>, see ``parse``."""
     if tag(root) != "robot":
         raise ModelError(f"root element is <{tag(root)}>, expected <robot>")
-    _refuse_lost_namespace(root)
+    for kind in ("link", "joint"):  # a prefix on <robot> alone: links and joints would be lost
+        if tag(root) != root.tag and root.find(kind) is not None:
+            raise ModelError(
+                f"<robot> is in the XML namespace {root.tag[1:].partition('}')[0]!r} and <{kind}> "
+                "in none, expected the same"
+            )
     odd = tuple(_oddities(root))
-    links = tuple(_read_link(element) for element in children(root, "link"))
-    rotors = _armatures(root)
+    links = tuple(map(_read_link, children(root, "link")))
+    armatures = _armatures(root)
     joints = tuple(
-        replace(joint, armature=rotors.get(joint.name, 0.0) if joint.type not in SEVERAL else 0.0)
+        joint if joint.type in SEVERAL else replace(joint, armature=armatures.get(joint.name, 0.0))
         for joint in map(_read_joint, children(root, "joint"))
     )
     robot = assemble(root.get("name", ""), links, joints, odd)
-    _refuse_leaders_of_several_degrees(robot)
+    types = {joint.name: joint.type for joint in joints}
+    for joint in joints:
+        if joint.mimic is not None and (kind := types.get(joint.mimic.leader, "")) in SEVERAL:
+            raise ModelError(
+                f"joint {joint.name!r}: <mimic joint> is {joint.mimic.leader!r}, which is {kind}, "
+                "expected a joint with one position"
+                + (f", such as '{joint.mimic.leader}/x'" if kind == "planar" else "")
+            )
     return split_planar_joints(robot)
 
 
@@ -126,145 +144,125 @@ def read_xml(text: str | bytes) -> Element:
         return root
     except DefusedXmlException as error:
         raise ModelError(f"URDF declares XML entities, expected none: {error}") from error
-    except ElementTree.ParseError as error:
-        raise ModelError(f"URDF is not well-formed XML: {xml_fault(data, error)}") from error
-    except (ValueError, LookupError) as error:
-        raise ModelError(f"URDF is not well-formed XML: {error}") from error
+    except (ParseError, ValueError, LookupError) as error:
+        fault = xml_fault(data, error) if isinstance(error, ParseError) else error
+        raise ModelError(f"URDF is not well-formed XML: {fault}") from error
+
+
+class Part(NamedTuple):
+    """An element, or None where there is none, and how errors name it."""
+
+    element: Element | None
+    where: str
+
+    def child(self, name: str) -> Part:
+        """Return the first child with this tag in the element's own XML namespace."""
+        found = [] if self.element is None else children(self.element, name)
+        return Part(found[0] if found else None, f"{self.where}<{name}>")
+
+    def get(self, attribute: str) -> str | None:
+        """Return an attribute's text."""
+        return None if self.element is None else self.element.get(attribute)
+
+    def name(self, attribute: str) -> str:
+        """Return a name, which must be there."""
+        if not (text := self.get(attribute)):
+            raise ModelError(f"{self.where} has no {attribute!r}, expected a name")
+        return text
+
+    def numbers(
+        self, attribute: str, count: int, default: tuple[float, ...] | None = None
+    ) -> tuple[float, ...]:
+        """Return finite numbers; no default means required."""
+        if (text := self.get(attribute)) is not None:
+            return _finite(text, f"{self.where} {attribute!r}", count)
+        if default is None:
+            expected = "a number" if count == 1 else f"{count} numbers"
+            raise ModelError(f"{self.where} has no {attribute!r}, expected {expected}")
+        return default
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """Return a number, see ``numbers``."""
+        return self.numbers(attribute, 1, None if default is None else (default,))[0]
+
+    def origin(self) -> tuple[Floats, Floats]:
+        """Return rotation (3, 3) and translation (3,) [m] of its <origin>."""
+        origin = self.child("origin")
+        xyz = np.array(origin.numbers("xyz", 3, (0.0, 0.0, 0.0)))
+        if origin.get("quat_xyzw") is None:
+            return rotation_from_rpy(*origin.numbers("rpy", 3, (0.0, 0.0, 0.0))), xyz
+        if origin.get("rpy") is not None:
+            raise ModelError(f"{origin.where} has both 'rpy' and 'quat_xyzw', expected one of them")
+        quaternion = origin.numbers("quat_xyzw", 4)
+        if not any(quaternion):
+            raise ModelError(f"{origin.where} 'quat_xyzw' is zero, expected a rotation")
+        return rotation_from_quaternion(*quaternion), xyz
 
 
 def _read_link(element: Element) -> Link:
-    name = _name_of(element)
-    inertial = _child(element, "inertial")
-    return Link(name, None if inertial is None else _read_inertial(inertial, f"link {name!r}"))
-
-
-def _read_inertial(element: Element, owner: str) -> Inertial:
-    mass = number(_child(element, "mass"), "value", f"{owner}: <inertial><mass>")
+    name = Part(element, "<link>").name("name")
+    inertial = Part(element, f"link {name!r}: ").child("inertial")
+    if inertial.element is None:
+        return Link(name, None)
+    mass = inertial.child("mass").number("value")
     if mass < 0:
-        raise ModelError(f"{owner}: <inertial><mass value> is {mass:g}, expected >= 0")
-    rotation, com = read_origin(element, f"{owner}: <inertial>")
-    inertia = _child(element, "inertia")
-    if inertia is None:  # a point mass
-        return Inertial(mass, com, np.zeros((3, 3)))
-    where = f"{owner}: <inertial><inertia>"
-    xx, yy, zz = (number(inertia, key, where) for key in ("ixx", "iyy", "izz"))
-    xy, xz, yz = (number(inertia, key, where, 0.0) for key in ("ixy", "ixz", "iyz"))
+        raise ModelError(f"{inertial.where}<mass value> is {mass:g}, expected >= 0")
+    rotation, com = inertial.origin()
+    inertia = inertial.child("inertia")
+    if inertia.element is None:
+        return Link(name, Inertial(mass, com, np.zeros((3, 3))))  # a point mass
+    xx, yy, zz = (inertia.number(key) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
     about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return Inertial(mass, com, rotation @ about_com @ rotation.T)
+    return Link(name, Inertial(mass, com, rotation @ about_com @ rotation.T))
 
 
 def _read_joint(element: Element) -> Joint:
-    name = _name_of(element)
-    owner = f"joint {name!r}"
-    joint_type = element.get("type")
-    if joint_type not in JOINT_TYPES:
-        found = "missing" if joint_type is None else repr(joint_type)
-        raise ModelError(f"{owner}: type is {found}, expected one of {', '.join(JOINT_TYPES)}")
-    parent, child = (
-        _text(_child(element, end), "link", f"{owner}: <{end}>") for end in ("parent", "child")
-    )
-    rotation, translation = read_origin(element, f"{owner}: ")
-    place = (name, joint_type, parent, child, rotation, translation)
-    mimic = None if joint_type == "fixed" else _read_mimic(element, owner)
-    if mimic is not None and joint_type in SEVERAL:
+    name = Part(element, "<joint>").name("name")
+    part = Part(element, f"joint {name!r}: ")
+    kind = element.get("type")
+    if kind not in JOINT_TYPES:
+        found = "missing" if kind is None else repr(kind)
+        raise ModelError(f"{part.where}type is {found}, expected one of {', '.join(JOINT_TYPES)}")
+    parent, child = (part.child(end).name("link") for end in ("parent", "child"))
+    place = (name, kind, parent, child, *part.origin())
+    mimic, followed = part.child("mimic"), None
+    if mimic.element is not None and kind in SEVERAL:
         raise ModelError(
-            f"{owner}: has <mimic>, expected none on a {joint_type} joint: it has "
-            f"{SEVERAL[joint_type]} degrees of freedom"
+            f"{part.where}has <mimic>, expected none on a {kind} joint: it has {SEVERAL[kind]} "
+            "degrees of freedom"
         )
-    if joint_type in ("fixed", "floating"):  # real files have meaningless extras
+    if kind in ("fixed", "floating"):  # real files have meaningless extras
         return Joint(*place, axis=np.array([1.0, 0.0, 0.0]))
-    limit, where = _child(element, "limit"), f"{owner}: <limit>"
-    has_range = joint_type in ("revolute", "prismatic")
-    lower, upper = _read_range(limit if has_range else None, where)
-    dynamics = _child(element, "dynamics")
-    acceleration = _read_rate(limit, "acceleration", where)
+    axis = part.child("axis").numbers("xyz", 3, (1.0, 0.0, 0.0))
+    if not any(axis):
+        raise ModelError(f"{part.where}<axis xyz> is zero, expected a direction for a moving joint")
+    limit, dynamics = part.child("limit"), part.child("dynamics")
+    rates: dict[str, Any] = {
+        what: limit.number(what, math.inf) for what in ("acceleration", "jerk")
+    }
+    rates["deceleration"] = limit.number("deceleration", rates["acceleration"])
+    for what, rate in rates.items():
+        if rate < 0:  # as urdfdom
+            raise ModelError(f"{limit.where} {what!r} is {rate:g}, expected >= 0")
+    # No range without lower and upper; if only one is missing, it is 0, as in ros2_control. The
+    # specification's default 0 would lock every joint that has only effort and velocity limits.
+    ends = ("lower", "upper") if kind in ("revolute", "prismatic") else ()
+    if any(limit.get(end) is not None for end in ends):
+        rates |= {end: limit.number(end, 0.0) for end in ends}
+    if mimic.element is not None:
+        multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+        followed = Mimic(mimic.name("joint"), multiplier, offset)
     return Joint(
         *place,
-        axis=_read_axis(element, owner),
-        lower=lower,
-        upper=upper,
-        velocity=number(limit, "velocity", where, math.inf),
-        effort=number(limit, "effort", where, math.inf),
-        acceleration=acceleration,
-        deceleration=_read_rate(limit, "deceleration", where, acceleration),
-        jerk=_read_rate(limit, "jerk", where),
-        damping=number(dynamics, "damping", f"{owner}: <dynamics>", 0.0),
-        friction=number(dynamics, "friction", f"{owner}: <dynamics>", 0.0),
-        mimic=mimic,
+        axis=unit_vector(axis),
+        velocity=limit.number("velocity", math.inf),
+        effort=limit.number("effort", math.inf),
+        damping=dynamics.number("damping", 0.0),
+        friction=dynamics.number("friction", 0.0),
+        mimic=followed,
+        **rates,
     )
-
-
-def _refuse_leaders_of_several_degrees(robot: RobotDescription) -> None:
-    types = {joint.name: joint.type for joint in robot.joints}
-    for joint in robot.joints:
-        if joint.mimic is not None and (kind := types.get(joint.mimic.leader)) in SEVERAL:
-            raise ModelError(
-                f"joint {joint.name!r}: <mimic joint> is {joint.mimic.leader!r}, which is {kind}, "
-                "expected a joint with one position"
-                + (f", such as '{joint.mimic.leader}/x'" if kind == "planar" else "")
-            )
-
-
-def read_origin(element: Element, where: str) -> tuple[Floats, Floats]:
-    """Read <origin> of an element: rotation (3, 3) and translation (3,) [m]."""
-    origin, where = _child(element, "origin"), f"{where}<origin>"
-    xyz = np.array(numbers(origin, "xyz", 3, where, (0.0, 0.0, 0.0)))
-    if origin is None or origin.get("quat_xyzw") is None:
-        return rotation_from_rpy(*numbers(origin, "rpy", 3, where, (0.0, 0.0, 0.0))), xyz
-    if origin.get("rpy") is not None:
-        raise ModelError(f"{where} has both 'rpy' and 'quat_xyzw', expected one of them")
-    quaternion = numbers(origin, "quat_xyzw", 4, where)
-    if not any(quaternion):
-        raise ModelError(f"{where} 'quat_xyzw' is zero, expected a rotation")
-    return rotation_from_quaternion(*quaternion), xyz
-
-
-def _read_axis(element: Element, owner: str) -> Floats:
-    axis = numbers(_child(element, "axis"), "xyz", 3, f"{owner}: <axis>", (1.0, 0.0, 0.0))
-    if not any(axis):
-        raise ModelError(f"{owner}: <axis xyz> is zero, expected a direction for a moving joint")
-    return unit_vector(axis)
-
-
-def _read_range(limit: Element | None, where: str) -> tuple[float, float]:
-    """Read ``lower`` and ``upper``: no range without either; if only one is missing, it is 0.
-
-    ros2_control does the same. The specification's default 0, taken literally, would lock every
-    joint that has only effort and velocity limits.
-    """
-    if limit is None or (limit.get("lower") is None and limit.get("upper") is None):
-        return -math.inf, math.inf
-    return number(limit, "lower", where, 0.0), number(limit, "upper", where, 0.0)
-
-
-def _read_rate(
-    limit: Element | None, attribute: str, where: str, default: float = math.inf
-) -> float:
-    value = number(limit, attribute, where, default)
-    if value < 0:  # as urdfdom
-        raise ModelError(f"{where} {attribute!r} is {value:g}, expected >= 0")
-    return value
-
-
-def _read_mimic(element: Element, owner: str) -> Mimic | None:
-    mimic, where = _child(element, "mimic"), f"{owner}: <mimic>"
-    if mimic is None:
-        return None
-    return Mimic(
-        leader=_text(mimic, "joint", where),
-        multiplier=number(mimic, "multiplier", where, 1.0),
-        offset=number(mimic, "offset", where, 0.0),
-    )
-
-
-def _refuse_lost_namespace(root: Element) -> None:
-    """Refuse an XML namespace prefix on <robot> alone: its links and joints would be lost."""
-    for kind in ("link", "joint"):
-        if tag(root) != root.tag and root.find(kind) is not None:
-            raise ModelError(
-                f"<robot> is in the XML namespace {root.tag[1:].partition('}')[0]!r} and <{kind}> "
-                "in none, expected the same"
-            )
 
 
 def tag(element: Element) -> str:
@@ -276,47 +274,6 @@ def children(element: Element, name: str) -> list[Element]:
     """Return the children with this tag in the element's own XML namespace."""
     namespace, brace, _ = element.tag.rpartition("}")
     return element.findall(namespace + brace + name)
-
-
-def _child(element: Element, name: str) -> Element | None:
-    """Return the first child with this tag in the element's own XML namespace."""
-    return next(iter(children(element, name)), None)
-
-
-def _name_of(element: Element) -> str:
-    return _text(element, "name", f"<{tag(element)}>")
-
-
-def _text(element: Element | None, attribute: str, where: str) -> str:
-    text = None if element is None else element.get(attribute)
-    if not text:
-        raise ModelError(f"{where} has no {attribute!r}, expected a name")
-    return text
-
-
-def numbers(
-    element: Element | None,
-    attribute: str,
-    count: int,
-    where: str,
-    default: tuple[float, ...] | None = None,
-) -> tuple[float, ...]:
-    """Return numbers of an element; ``where`` names it in errors, no default means required."""
-    text = None if element is None else element.get(attribute)
-    if text is not None:
-        return _finite(text, f"{where} {attribute!r}", count)
-    if default is None:
-        expected = "a number" if count == 1 else f"{count} numbers"
-        raise ModelError(f"{where} has no {attribute!r}, expected {expected}")
-    return default
-
-
-def number(
-    element: Element | None, attribute: str, where: str, default: float | None = None
-) -> float:
-    """Return a number of an element, see ``numbers``."""
-    (value,) = numbers(element, attribute, 1, where, None if default is None else (default,))
-    return value
 
 
 def _finite(text: str, where: str, count: int = 1, least: float = -math.inf) -> tuple[float, ...]:
@@ -336,42 +293,28 @@ def xml_fault(data: bytes, error: ParseError) -> str:
     """Return the fault of text that is not XML, its line and the remedy, if one is known.
 
     Some is read all the same by urdfdom, whose reader (TinyXML-2) is more lenient than XML: two
-    hyphens in a comment, a prefix that is not declared, ``&`` in a name.
-
-    ``data``: the text that was parsed, without what is blank at its beginning or with it.
-    ``error``: as the parser raised it: lines count from the first that is not blank.
+    hyphens in a comment, a prefix that is not declared, ``&`` in a name. The error's lines count
+    from the first that is not blank.
     """
-    blank = data[: len(data) - len(data.lstrip())]
+    text = data.lstrip()
+    blank = data[: len(data) - len(text)].count(b"\n")
     line, column = error.position
-    lines = data.lstrip().splitlines()
-    found = lines[line - 1] if line <= len(lines) else b""
-    what = str(error).partition(": line")[0]
+    lines = [*text.splitlines(), b""]
+    found = lines[line - 1]
     start = max(0, column - SHOWN // 2)
-    remedy = _remedy(error.code, lines[: line - 1], found, column)
     shown = found[start : start + SHOWN].decode(errors="replace").strip()
-    line += blank.count(b"\n")
-    text = f"{what} in line {line}, column {column + 1}"
-    return f"{text}: {shown!r}" + (f"; {remedy}" if remedy else "")
-
-
-def _remedy(code: int, before: list[bytes], line: bytes, column: int) -> str:
-    if code == _CODES["UNBOUND_PREFIX"]:
-        return (
-            "a prefix (as 'x' in <x:name>) is not declared: write xmlns:x=\"...\" into <robot>, "
-            'as xmlns:xacro="http://www.ros.org/wiki/xacro", or remove what has the prefix'
-        )
-    if code == _CODES["UNDEFINED_ENTITY"]:
-        return "only &amp; &lt; &gt; &quot; &apos; and &#...; are known: write the character itself"
-    if code != _CODES["INVALID_TOKEN"]:
-        return ""
-    text = b"\n".join([*before, line[:column]])
-    if text.rfind(b"<!--") > text.rfind(b"-->"):
-        return "a comment must not have -- in it: write - -, or one hyphen"
-    if b"&" in line[max(0, column - 1) : column + 1]:
-        return "& stands for itself only as &amp;"
-    if line[column : column + 1] == b"<":
-        return "in a value, < is written &lt;; or a quote is missing before it"
-    return ""
+    remedy = REMEDIES.get(errors.messages[error.code], "")
+    if errors.messages[error.code] == errors.XML_ERROR_INVALID_TOKEN:
+        before = b"\n".join([*lines[: line - 1], found[:column]])
+        if before.rfind(b"<!--") > before.rfind(b"-->"):
+            remedy = "a comment must not have -- in it: write - -, or one hyphen"
+        elif b"&" in found[max(0, column - 1) : column + 1]:
+            remedy = "& stands for itself only as &amp;"
+        elif found[column : column + 1] == b"<":
+            remedy = "in a value, < is written &lt;; or a quote is missing before it"
+    what = str(error).partition(": line")[0]
+    told = f"{what} in line {line + blank}, column {column + 1}: {shown!r}"
+    return f"{told}; {remedy}" if remedy else told
 
 
 def version_of(root: Element) -> tuple[int, int]:
@@ -398,29 +341,28 @@ def _oddities(root: Element) -> Iterator[Finding]:
             f"declares version {_dotted(declared)} of URDF, which does not exist",
             "it is read as 1.0; urdfdom, and with it robot_state_publisher, refuses it",
         )
-        yield Finding(Severity.WARNING, rule, "robot", robot)
+        yield Finding(WARNING, rule, "robot", robot)
     for owner in ("link", "joint"):
         for element in children(root, owner):
             for rule in _odd_attributes(element, owner, max(declared, OLDEST)):
-                yield Finding(Severity.WARNING, rule, owner, element.get("name", ""))
+                yield Finding(WARNING, rule, owner, element.get("name", ""))
     for element in root:  # extensions that close a loop, by any prefix, and <gazebo>'s joints
         kind = tag(element)
-        for closing in [element] if kind in CLOSING else element.iterfind("joint"):
+        for part in [element] if kind in CLOSING else element.findall("joint"):
             if kind in (*CLOSING, "gazebo"):
-                name = closing.get("name", "")[:100]
-                what = f"<{kind}>" if closing is element else "<gazebo> with a <joint>"
-                found = f"{what}{name and ' '}{name and repr(name)}"
-                yield Finding(Severity.WARNING, CLOSED_LOOP, "robot", robot, found)
+                name = part.get("name", "")[:100]
+                what = f"<{kind}>" if part is element else "<gazebo> with a <joint>"
+                found = f"{what} {name!r}" if name else what
+                yield Finding(WARNING, CLOSED_LOOP, "robot", robot, found)
 
 
 def _odd_attributes(element: Element, owner: str, declared: tuple[int, int]) -> Iterator[Rule]:
     """Yield the rules that attributes break; those with a prefix are extensions of others."""
-    for path, known in KNOWN.items():
-        part: Element | None = element if path[0] == owner else None
-        for name in path[1:]:
-            part = None if part is None else _child(part, name)
-        kind = path[-1]
-        for attribute in () if part is None else part.keys():
+    for (first, *path), known in KNOWN.items():
+        part = Part(element if first == owner else None, "")
+        for kind in path:
+            part = part.child(kind)
+        for attribute in () if part.element is None else part.element.keys():
             since = known.get(attribute)
             if attribute.startswith("{"):
                 continue
@@ -448,50 +390,51 @@ def _dotted(version: tuple[int, int]) -> str:
 def _armatures(root: Element) -> dict[str, float]:
     """Return joint name to armature [kg m^2 or kg], of joints of which the description tells it."""
     found: dict[str, float] = {}
-    for name, parts, transmission in _drives(root):
-        inertia = next((key for key in ("armature", *INERTIAS) if key in parts), None)
+    for name, told, transmission in _drives(root):
+        where = f"joint {name!r}: "
+        inertia = next((key for key in ("armature", *ROTORS) if key in told), None)
         if inertia is None:
             continue
-        (value,) = _finite(parts[inertia], f"joint {name!r}: {inertia}", least=0.0)
+        (value,) = _finite(told[inertia], where + inertia, least=0.0)
         if inertia != "armature":
-            if "gear_ratio" in parts:
-                (ratio,) = _finite(parts["gear_ratio"], f"joint {name!r}: gear_ratio")
+            if "gear_ratio" in told:
+                (ratio,) = _finite(told["gear_ratio"], f"{where}gear_ratio")
             else:
                 ratio = _reduction(name, *transmission)
             value = value * ratio * ratio
             if not math.isfinite(value):
                 raise ModelError(
-                    f"joint {name!r}: {inertia} {parts[inertia].strip()[:40]!r} times the square "
-                    f"of the gear ratio {ratio:g} is {value:g}, expected a finite number"
+                    f"{where}{inertia} {told[inertia].strip()[:40]!r} times the square of the gear "
+                    f"ratio {ratio:g} is {value:g}, expected a finite number"
                 )
         if value > 0:
             found.setdefault(name, value)
     return found
 
 
-def _drives(root: Element) -> Iterator[tuple[str, dict[str, str], tuple[Element, ...]]]:
+def _drives(root: Element) -> Iterator[tuple[str, dict[str, str], Sequence[Element]]]:
     """Yield joint, what is told of its drive, and its transmission's joint and actuator, if any."""
-    for element in _below(root, "modify_element"):
+    for element in root.findall(".//{*}modify_element"):
         text = element.get("armature")
         if element.get("type") == "joint" and text is not None:
             yield element.get("name", ""), {"armature": text}, ()
-    for joint, actuator, name in _simple(_below(root, "transmission")):
+    for joint, actuator, name in _simple(root.findall(".//{*}transmission")):
         told = {tag(part): part.get("value") or part.text or "" for part in actuator}
         told.pop("armature", None)
         yield name, told, (joint, actuator)
-    for system in _below(root, "ros2_control"):
-        ways = {name: way for *way, name in _simple(_tagged(system, "transmission"))}
-        for joint in _tagged(system, "joint"):
+    for system in root.findall(".//{*}ros2_control"):
+        ways = {name: way for *way, name in _simple(system.findall("{*}transmission"))}
+        for joint in system.findall("{*}joint"):
             name = joint.get("name", "")
-            told = {p.get("name", ""): p.text or "" for p in _tagged(joint, "param")}
-            yield name, told, tuple(ways.get(name, ()))
+            told = {p.get("name", ""): p.text or "" for p in joint.findall("{*}param")}
+            yield name, told, ways.get(name, ())
 
 
 def reductions(root: Element) -> dict[str, float]:
     """Return joint name to the reduction of its transmission, where that is other than 1."""
     found = {
         name: abs(_reduction(name, joint, actuator))
-        for joint, actuator, name in _simple(_below(root, "transmission"))
+        for joint, actuator, name in _simple(root.findall(".//{*}transmission"))
     }
     return {name: ratio for name, ratio in found.items() if ratio not in (0.0, 1.0)}
 
@@ -499,9 +442,9 @@ def reductions(root: Element) -> dict[str, float]:
 def commanded_by_position(root: Element) -> set[str]:
     """Return the joints whose ros2_control hardware takes positions and no efforts."""
     found: dict[str, set[str]] = {}
-    for system in _below(root, "ros2_control"):
-        for joint in _tagged(system, "joint"):
-            given = {part.get("name", "") for part in _tagged(joint, "command_interface")}
+    for system in root.findall(".//{*}ros2_control"):
+        for joint in system.findall("{*}joint"):
+            given = {part.get("name", "") for part in joint.findall("{*}command_interface")}
             found.setdefault(joint.get("name", ""), set()).update(given)
     return {name for name, given in found.items() if "position" in given and "effort" not in given}
 
@@ -513,7 +456,7 @@ def with_position_interface(root: Element) -> set[str]:
     """
     return {
         name
-        for joint, actuator, name in _simple(_below(root, "transmission"))
+        for joint, actuator, name in _simple(root.findall(".//{*}transmission"))
         for part in (*joint, *actuator)
         if tag(part) == "hardwareInterface" and (part.text or "").endswith(POSITION_INTERFACE)
     }
@@ -522,7 +465,7 @@ def with_position_interface(root: Element) -> set[str]:
 def _simple(transmissions: list[Element]) -> Iterator[tuple[Element, Element, str]]:
     """Yield joint, actuator and the joint's name of transmissions that couple one of each."""
     for transmission in transmissions:
-        joints, actuators = (_tagged(transmission, name) for name in ("joint", "actuator"))
+        joints, actuators = (transmission.findall(f"{{*}}{name}") for name in ("joint", "actuator"))
         if len(joints) == len(actuators) == 1:
             yield joints[0], actuators[0], joints[0].get("name", "")
 
@@ -534,11 +477,3 @@ def _reduction(name: str, *transmission: Element) -> float:
         for part in element
         if tag(part) in REDUCTIONS
     )
-
-
-def _tagged(element: Element, name: str) -> list[Element]:
-    return [part for part in element if tag(part) == name]
-
-
-def _below(root: Element, name: str) -> list[Element]:
-    return [element for element in root.iter() if tag(element) == name]

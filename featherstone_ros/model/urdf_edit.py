@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 from xml.parsers import expat
 
 import numpy as np
@@ -14,25 +14,21 @@ from featherstone_ros.model import urdf
 from featherstone_ros.model.robot_description import Inertial
 
 PARTS = ("origin", "mass", "inertia")  # children of <inertial>
+PLACES = (["link"], ["link", "inertial"], *(["link", "inertial", part] for part in PARTS))
+START_TAG = re.compile(rb"""<[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")  # a quoted > is no end
 
 
-@dataclass
-class _Tag:
-    """A start tag: where it begins and ends in the bytes, and whether it is <empty/>."""
+class _Tag(NamedTuple):
+    """A start tag, or <empty/>: its text, and where that begins and ends in the bytes."""
 
+    text: str
     begin: int
     end: int
-    empty: bool
 
-
-@dataclass
-class _Link:
-    """Where a <link> gives its inertia."""
-
-    start: _Tag
-    prefix: str  # of its XML namespace, colon included
-    inertial: _Tag | None = None
-    parts: dict[str, _Tag] = field(default_factory=dict)
+    @property
+    def name(self) -> str:
+        """The name, with the prefix of its XML namespace."""
+        return re.split(r"[\s/>]", self.text[1:], maxsplit=1)[0]
 
 
 def replace(text: str | bytes, inertials: Mapping[str, Inertial]) -> str:
@@ -61,25 +57,21 @@ def encoding(text: bytes) -> str:
     return "utf-8-sig" if declared is None else declared[1].decode()
 
 
-def _find_links(data: bytes) -> dict[str, _Link]:
-    """Return the place of every <link> directly under <robot>, by name."""
+def _find_links(data: bytes) -> dict[str, dict[str, _Tag]]:
+    """Return of every <link> directly under <robot> its tag and those that give its inertia."""
     blank = len(data) - len(data.lstrip())
-    found: dict[str, _Link] = {}
+    found: dict[str, dict[str, _Tag]] = {}
     path: list[str] = []
-    current: list[_Link] = []
     parser = expat.ParserCreate("utf-8")
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         path.append(tag.rpartition(":")[2])
-        prefix = tag[: len(tag) - len(path[-1])]
-        place = _start_tag(data, blank + parser.CurrentByteIndex)
         if path[1:] == ["link"]:
-            current[:] = [_Link(place, prefix)]
-            found[attributes["name"]] = current[0]
-        elif path[1:] == ["link", "inertial"] and current[0].inertial is None:
-            current[0].inertial = place
-        elif path[1:-1] == ["link", "inertial"] and path[-1] in PARTS:
-            current[0].parts.setdefault(path[-1], place)
+            found[attributes["name"]] = {}
+        if path[1:] in PLACES:
+            match = next(START_TAG.finditer(data, blank + parser.CurrentByteIndex))
+            places = next(reversed(found.values()))
+            places.setdefault(path[-1], _Tag(match[0].decode(), *match.span()))
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: path.pop()
@@ -87,49 +79,31 @@ def _find_links(data: bytes) -> dict[str, _Link]:
     return found
 
 
-def _start_tag(data: bytes, begin: int) -> _Tag:
-    """Return the start tag at an index; a > within quotes does not end it."""
-    pattern = re.compile(rb"""<[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")
-    match = next(pattern.finditer(data, begin))
-    return _Tag(begin, match.end(), match[0].endswith(b"/>"))
-
-
-def _edits(data: bytes, link: _Link, inertial: Inertial) -> list[tuple[int, int, str]]:
+def _edits(data: bytes, tags: Mapping[str, _Tag], inertial: Inertial) -> list[tuple[int, int, str]]:
+    moments = map(_number, inertial.inertia[np.triu_indices(3)])
     values = {
         "origin": {"xyz": " ".join(map(_number, inertial.com)), "rpy": "0 0 0"},
         "mass": {"value": _number(inertial.mass)},
-        "inertia": dict(
-            zip(urdf.INERTIA, map(_number, inertial.inertia[np.triu_indices(3)]), strict=True)
-        ),
+        "inertia": dict(zip(urdf.INERTIA, moments, strict=True)),
     }
+    prefix = tags["link"].name.removesuffix("link")
     edits, missing = [], ""
     for part, attributes in values.items():
-        tag = link.parts.get(part)
-        if tag is None:
-            inside = "".join(f' {key}="{value}"' for key, value in attributes.items())
-            missing += f"<{link.prefix}{part}{inside}/>"
-        else:
-            text = data[tag.begin : tag.end].decode()
-            if part == "origin" and re.search(r"\squat_xyzw\s*=", text):  # not both
+        if tag := tags.get(part):
+            if part == "origin" and re.search(r"\squat_xyzw\s*=", tag.text):  # not both
                 attributes = {"xyz": attributes["xyz"], "quat_xyzw": "0 0 0 1"}
-            edits.append((tag.begin, tag.end, _with_attributes(text, attributes)))
-    if link.inertial is None:
-        edits.append(_inserted(data, link.start, f"{link.prefix}inertial", missing, "\n    "))
-    elif missing:
-        edits.append(_inserted(data, link.inertial, "", missing, ""))
-    return edits
-
-
-def _inserted(
-    data: bytes, parent: _Tag, element: str, inside: str, indent: str
-) -> tuple[int, int, str]:
-    """Return the edit that inserts text right after a start tag, opening an <empty/> one."""
-    new = f"{indent}<{element}>{inside}</{element}>" if element else inside
-    if not parent.empty:
-        return parent.end, parent.end, new
-    name = re.split(rb"[\s/>]", data[parent.begin + 1 : parent.end], maxsplit=1)[0].decode()
-    slash = data.rindex(b"/", parent.begin, parent.end)
-    return slash, parent.end, f">{new}</{name}>"
+            edits.append((tag.begin, tag.end, _with_attributes(tag.text, attributes)))
+        else:
+            inside = "".join(f' {key}="{value}"' for key, value in attributes.items())
+            missing += f"<{prefix}{part}{inside}/>"
+    if "inertial" not in tags:
+        missing = f"\n    <{prefix}inertial>{missing}</{prefix}inertial>"
+    parent = tags.get("inertial", tags["link"])
+    if not missing:
+        return edits
+    if not parent.text.endswith("/>"):
+        return [*edits, (parent.end, parent.end, missing)]
+    return [*edits, (parent.end - 2, parent.end, f">{missing}</{parent.name}>")]
 
 
 def _with_attributes(tag: str, attributes: Mapping[str, str]) -> str:

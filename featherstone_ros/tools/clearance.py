@@ -11,7 +11,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from featherstone_ros import Dynamics
 from featherstone_ros.arrays import Floats
 from featherstone_ros.errors import FeatherstoneError, UnknownNameError
-from featherstone_ros.inspection.geometry import Shape, boxes, shapes
+from featherstone_ros.inspection.geometry import Box, boxes, shapes
 from featherstone_ros.inspection.plausibility import random_postures
 from featherstone_ros.model import Model, urdf
 
@@ -53,7 +53,7 @@ class Clearance:
         text: str | bytes,
         folder: Path | None,
         waived: Sequence[tuple[str, str]] = (),
-        drawn: dict[str, Shape] | None = None,
+        drawn: Mapping[str, Box | str] | None = None,
     ) -> Clearance:
         """Put boxes around the links of a URDF, whose meshes are looked for in a folder.
 
@@ -85,7 +85,7 @@ class Clearance:
                 for k, link in enumerate(links)
                 if _body(model, link) >= 0 and frozenset((link, FLOOR)) not in allowed
             ),
-            tuple(name for name, shape in drawn.items() if shape.unknown),
+            tuple(name for name, box in drawn.items() if isinstance(box, str)),
             np.empty(0),
         )
         return bare._without_what_always_touches()

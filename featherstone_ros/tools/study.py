@@ -151,5 +151,5 @@ def draw(
 
 
 def _law(drives: Drives, joint: int) -> Callable[[Floats], Floats]:
-    drive = drives.of_joint(joint)
+    drive = drives.of_joints(joint)
     return lambda velocity: drive.friction_torque(velocity) + drive.offset

@@ -54,14 +54,14 @@ def in_mm(path):
 
     def edit(element):
         its = element.find(path)
-        place(its, 1000 * urdf.read_origin(its, "")[1])
+        place(its, 1000 * urdf.Part(its, "").origin()[1])
 
     return edit
 
 
 def about_the_origin(link):
     inertia, m, c = link.find("inertial/inertia"), mass(link), centre(link)
-    R, _ = urdf.read_origin(link.find("inertial"), "")
+    R, _ = urdf.Part(link.find("inertial"), "").origin()
     added = R.T @ (m * (c @ c * np.eye(3) - np.outer(c, c))) @ R
     for key in OF_INERTIA:
         i, j = map("xyz".index, key[1:])
@@ -107,7 +107,7 @@ def mass(link):
 
 
 def centre(link):
-    return urdf.read_origin(link.find("inertial"), "")[1]
+    return urdf.Part(link.find("inertial"), "").origin()[1]
 
 
 def place(element, position):
@@ -187,4 +187,4 @@ FAULTS = {
 
 def farther(joint, distance):
     """Whether a joint is farther than that from its parent."""
-    return bool(np.linalg.norm(urdf.read_origin(joint, "")[1]) > distance)
+    return bool(np.linalg.norm(urdf.Part(joint, "").origin()[1]) > distance)

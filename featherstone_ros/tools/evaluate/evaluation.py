@@ -293,7 +293,7 @@ def _friction(evaluation: Evaluation, found: FittedDrives) -> Table:
     table = new_table("Friction fitted, SI units", "joint", figures=headings)
     for j, name in enumerate(evaluation.joint_names):
         cells: list[Text | str] = [_term(getattr(fitted, term)[j]) for term in terms]
-        cells.append(f"{fitted.of_joint(j).offset:.3f}")
+        cells.append(f"{fitted.of_joints(j).offset:.3f}")
         if found.negative.any():
             cells += [f"{getattr(written, term)[j]:.3f}" for term in terms]
         table.add_row(name, *cells)
@@ -360,7 +360,7 @@ def parameter_file(evaluation: Evaluation) -> str:
     fitted, best = evaluation.drives, evaluation.best
     friction, armature = {}, {}
     for j, name in enumerate(evaluation.joint_names):
-        drive = fitted.of_joint(j)
+        drive = fitted.of_joints(j)
         coulomb, viscous, inertia = (
             max(float(term), 0.0) for term in (drive.coulomb, drive.viscous, drive.armature)
         )

@@ -11,7 +11,8 @@ from rich.text import Text
 from featherstone_ros.control.armature import assumed_armature, in_words
 from featherstone_ros.errors import FeatherstoneError
 from featherstone_ros.inspection.doctor import Inspection
-from featherstone_ros.inspection.plausibility import Size, gyration
+from featherstone_ros.inspection.geometry import Box
+from featherstone_ros.inspection.plausibility import gyration
 from featherstone_ros.model import Model
 from featherstone_ros.model.finding import Finding, Rule, Severity, by_rule
 from featherstone_ros.model.robot_description import Joint, RobotDescription
@@ -33,11 +34,8 @@ def tables(inspection: Inspection, width: int = WIDE) -> Group:
         return Group()
     if width >= WIDE:
         return Group(_link_table(inspection, robot), _joint_table(robot))
-    parts = [
-        _link_table(inspection, robot, moments=False),
-        _link_table(inspection, robot, masses=False),
-        _joint_table(robot, short=True),
-    ]
+    links = [_link_table(inspection, robot, **{part: False}) for part in ("moments", "masses")]
+    parts = [*links, _joint_table(robot, short=True)]
     for table in parts:
         table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
     return Group(*parts)
@@ -87,11 +85,11 @@ def _link_table(
         if link.inertial is None or not (link.inertial.mass or link.inertial.inertia.any()):
             frames += 1
             continue
-        k, size = gyration(link.inertial), inspection.sizes.get(link.name)
+        k, box = gyration(link.inertial), inspection.boxes.get(link.name)
         cells = [number(link.inertial.mass), _columns(link.inertial.com.round(6))]
         cells = cells if masses else []
         cells += [_columns(np.linalg.eigvalsh(link.inertial.inertia))] if moments else []
-        table.add_row(Text(link.name), *cells, number(k), _share(k, size))
+        table.add_row(Text(link.name), *cells, number(k), _share(k, box))
     if frames:
         table.caption = f"and {frames} without mass"
         table.caption_justify = "left"
@@ -101,22 +99,15 @@ def _link_table(
 def _joint_table(robot: RobotDescription, short: bool = False) -> Table:
     moving = [joint for joint in robot.joints if joint.moves]
     followers = any(joint.mimic for joint in moving)
-    driven = any(joint.armature for joint in moving)
-    headings = ["lower", "upper", "velocity", "effort", "damping", "friction"]
-    headings += ["armature"] if driven else []
-    table = new_table("Joints that move, in rad or m, N m or N", "joint", "type", figures=headings)
+    figures = ["lower", "upper", "velocity", "effort", "damping", "friction"]
+    figures += ["armature"] if any(joint.armature for joint in moving) else []
+    table = new_table("Joints that move, in rad or m, N m or N", "joint", "type", figures=figures)
     if followers:
         table.add_column("mimics", no_wrap=not short)
     for joint in moving:
-        limits = (joint.lower, joint.upper, joint.velocity, joint.effort)
-        friction = (joint.damping, joint.friction, *([joint.armature] if driven else []))
-        table.add_row(
-            Text(joint.name),
-            joint.type[:4] if short else joint.type,
-            *map(number, limits),
-            *map(number, friction),
-            *([_leader(joint)] if followers else []),
-        )
+        kind = joint.type[:4] if short else joint.type
+        cells = [number(getattr(joint, figure)) for figure in figures]
+        table.add_row(Text(joint.name), kind, *cells, *([_leader(joint)] if followers else []))
     return table
 
 
@@ -150,10 +141,10 @@ def _verdict(inspection: Inspection) -> Text:
     return Text(f"{inspection.counts()}.", style=_STYLES[worst])
 
 
-def _share(k: float, size: Size | None) -> Text:
-    if size is None or size.box is None:
+def _share(k: float, box: Box | None) -> Text:
+    if box is None:
         return Text("?")
-    return Text(f"{k / size.radius:.0%}", style="bold yellow" if k > size.radius else "")
+    return Text(f"{k / box.half_diagonal:.0%}", "bold yellow" if k > box.half_diagonal else "")
 
 
 def _columns(values: Iterable[float]) -> str:

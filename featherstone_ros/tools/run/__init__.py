@@ -183,7 +183,7 @@ def _parameters(
     args: argparse.Namespace, arm: RobotSetup, goes_by_wall: bool
 ) -> dict[str, dict[str, object]]:
     """Return the parameters of each node."""
-    from featherstone_ros.model.parameter_files import CONTROLLER, TWIN, as_ros_reads
+    from featherstone_ros.model.parameter_files import CONTROLLER, TWIN
     from featherstone_ros.observer.shadow_settings import default_link
     from featherstone_ros.simulation.simulator_settings import PACED, SIMULATED
     from featherstone_ros.tools.robot_setup import described
@@ -194,8 +194,8 @@ def _parameters(
     of_twin: dict[str, object] = {"robot_description": twin.text}
     of_controller: dict[str, object] = {"robot_description": arm.text}
     if len(files) > 1:  # ROS prefers what is said of a node, whichever file is later
-        of_twin |= as_ros_reads(twin.parameters[TWIN])
-        of_controller |= as_ros_reads(arm.parameters[CONTROLLER])
+        of_twin |= twin.parameters[TWIN]
+        of_controller |= arm.parameters[CONTROLLER]
     if args.twin_load is not None:
         of_twin |= {"payload.link": default_link(twin.model), "payload.mass": args.twin_load}
     if args.mode:

@@ -305,13 +305,13 @@ angles = st.floats(-3, 3)
 def test_box_around_a_solid_is_exact_in_every_attitude(kind, roll, pitch, yaw):
     points, solid = surface(kind)
     placed = points @ rotation_from_rpy(roll, pitch, yaw).T + [1, 2, 3]
-    box = shape(visual(solid, "1 2 3", f"{roll} {pitch} {yaw}")).box
+    box = shape(visual(solid, "1 2 3", f"{roll} {pitch} {yaw}"))
     np.testing.assert_allclose(box.lower, placed.min(axis=0), atol=2e-3)
     np.testing.assert_allclose(box.upper, placed.max(axis=0), atol=2e-3)
 
 
 def test_several_solids_make_one_box():
-    box = shape(visual('<sphere radius="1"/>'), visual('<sphere radius="2"/>', "0 0 5")).box
+    box = shape(visual('<sphere radius="1"/>'), visual('<sphere radius="2"/>', "0 0 5"))
     np.testing.assert_array_equal(box.lower, [-2, -2, -1])
     np.testing.assert_array_equal(box.upper, [2, 2, 7])
 
@@ -371,8 +371,8 @@ def test_mesh_is_found_and_measured(tmp_path, name, scheme):
     solid = f'<mesh filename="{uri}" scale="0.1 0.2 0.3"/>'
     seen = shape(visual(solid, "1 2 3", "0.4 0.5 0.6"), folder=folder)
     placed = CORNERS * [0.1, 0.2, 0.3] @ rotation_from_rpy(0.4, 0.5, 0.6).T + [1, 2, 3]
-    np.testing.assert_allclose(seen.box.lower, placed.min(axis=0), atol=1e-9)
-    np.testing.assert_allclose(seen.box.upper, placed.max(axis=0), atol=1e-9)
+    np.testing.assert_allclose(seen.lower, placed.min(axis=0), atol=1e-9)
+    np.testing.assert_allclose(seen.upper, placed.max(axis=0), atol=1e-9)
 
 
 @pytest.mark.parametrize("variable", ["AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"])
@@ -381,7 +381,7 @@ def test_mesh_is_found_where_ros_looks(tmp_path, monkeypatch, variable):
     share.mkdir(parents=True)
     write_obj(share / "a.obj")
     monkeypatch.setenv(variable, f"/nowhere:{tmp_path}")
-    assert shape(visual('<mesh filename="package://arm/a.obj"/>')).box is not None
+    assert isinstance(shape(visual('<mesh filename="package://arm/a.obj"/>')), geometry.Box)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from featherstone_ros.errors import ModelError, UnknownNameError
 from featherstone_ros.inspection.doctor import examine
 from featherstone_ros.model import urdf
 from featherstone_ros.model.joint_selection import choose
-from featherstone_ros.model.robot_description import orphans
 from featherstone_ros.model.urdf import parse
 
 
@@ -89,7 +88,6 @@ def test_long_chain_of_followers_does_not_recurse():
 def test_follower_of_nobody_moves_on_its_own():
     read = urdf.parse(chain("i", inside=mimic("nobody")))
     assert choose(read).joint_names == ("i",)
-    assert orphans(read) == ["i"]
 
 
 def following(*leaders):

@@ -235,17 +235,16 @@ MODEL = fr.Model.from_urdf(chain("a", "b", "c", axis="0 1 0"))
 
 def damaged(name, value):
     """Return the model's pickle with another array in its tree, without what checks it."""
-    kept, state = MODEL.__reduce__()
+    made, _ = MODEL.__reduce__()
     tree = object.__new__(type(MODEL.tree))
     for field in fields(MODEL.tree):
         object.__setattr__(tree, field.name, getattr(MODEL.tree, field.name))
     object.__setattr__(tree, name, value)
-    return pickle.dumps((kept, ({**state[0], "tree": tree},)))
+    return pickle.dumps(partial(made, tree=tree))
 
 
 def load(data):
-    restore, arguments = pickle.loads(data)
-    return restore(*arguments)
+    return pickle.loads(data)()
 
 
 INDICES = {name: getattr(MODEL.tree, name) for name in ("dof", "joint_body", "link_body", "parent")}

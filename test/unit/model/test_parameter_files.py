@@ -14,7 +14,6 @@ from featherstone_ros.model import bounded_yaml, parameter_files
 from featherstone_ros.model.bounded_yaml import YamlError, parse_yaml, read_yaml
 from featherstone_ros.model.parameter_files import (
     ParameterFileError,
-    as_ros_reads,
     check_names,
     of_joint,
     read_parameters,
@@ -81,8 +80,7 @@ def test_of_several_files_a_later_one_overrides_also_what_is_said_of_a_node(tmp_
     other.write_text("/**: {ros__parameters: {stop_time: 7e-1, effort_scale: 8e-1}}")
     files = one, other
     read = read_parameters(*files)["feedforward_controller"]
-    assert read == {"stop_time": "7e-1", "decay_time": 0.4, "effort_scale": "8e-1"}
-    assert as_ros_reads(read) == {"stop_time": 0.7, "decay_time": 0.4, "effort_scale": 0.8}
+    assert read == {"stop_time": 0.7, "decay_time": 0.4, "effort_scale": 0.8}
     arm = ControlledArm.from_robot("ur5e", parameters=files)
     assert (arm.settings.stop_time, arm.settings.decay_time) == (0.7, 0.4)
     assert described("ur5e", files).arm.values["effort_scale"] == 0.8
