@@ -76,11 +76,8 @@ from task_space.pose cimport add_cross_product, norm, pose_error, turn, turn_fac
 # on its way to the one that is set.
 
 cdef extern from *:
-    """
-    #define AT_REST (1e-12)
-    """
-    const double AT_REST  # [m/s, rad/s]; with the denormal numbers that a decay ends in a cycle
-                          # took three times as long
+    const double AT_REST "1e-12"  # [m/s, rad/s]; with the denormal numbers that a decay ends in a
+                                  # cycle took three times as long
 
 
 cdef inline void approach_part(Impedance* law, Py_ssize_t part, double dt) noexcept nogil:
@@ -142,17 +139,11 @@ cdef inline void blend_stiffness(Impedance* law, double dt) noexcept nogil:
 # spring, damper, feed-forward and walls (rule 1).
 
 cdef extern from *:
-    """
-    #define WALL (3.0)
-    #define EFFORT (0.9)
-    #define SLOW (0.7)
-    """
-    const double WALL            # times max_force: spring and feed-forward have two of them
-                                 # together
-    const double EFFORT          # share of a joint's effort limit that gravity and load take: the
-                                 # rest is for damping
-    const double SLOW            # share of a joint's speed limit to which a target leads it, and
-                                 # from which it is braked
+    const double WALL "3.0"    # times max_force: spring and feed-forward have two of them together
+    const double EFFORT "0.9"  # share of a joint's effort limit that gravity and load take: the
+                               # rest is for damping
+    const double SLOW "0.7"    # share of a joint's speed limit to which a target leads it, and from
+                               # which it is braked
 
 
 cdef inline double strain(const double* stiffness, double max_force,
@@ -391,10 +382,7 @@ cdef inline void limit_weight(const Impedance* law, const DynamicsInterface* arm
 # than the delay allows (rule 9).
 
 cdef extern from *:
-    """
-    #define BRAKING (0.01)
-    """
-    const double BRAKING         # time constant of this braking [s]
+    const double BRAKING "0.01"  # time constant of this braking [s]
 
 
 cdef inline void null_velocity(const Impedance* law, const double* qd, double* out) noexcept nogil:

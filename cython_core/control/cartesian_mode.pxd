@@ -40,10 +40,7 @@ from task_space.pose cimport norm, pose_error, quaternion_of
 #     and no target is followed.
 
 cdef extern from *:
-    """
-    #define VIRTUAL_STEP (1e-3)
-    """
-    const double VIRTUAL_STEP    # of the virtual arm's motion [s]; M_d is checked for it
+    const double VIRTUAL_STEP "1e-3"  # of the virtual arm's motion [s]; M_d is checked for it
 
 cdef struct VirtualArm:      # (n,) each
     double* q
@@ -130,14 +127,10 @@ cdef inline bint move_virtual_arm(VirtualArm* v, Impedance* law, const DynamicsI
 
 
 cdef extern from *:
-    """
-    #define ARRIVED_AT (1e-4)
-    #define ARRIVED_TURNED (1e-3)
-    #define BRAKED_IN (4.0)
-    """
-    const double ARRIVED_AT      # [m] from the target, where the desired pose counts as there,
-    const double ARRIVED_TURNED  # and [rad]
-    const double BRAKED_IN       # time constants of braking in stop_time
+    const double ARRIVED_AT "1e-4"      # [m] from the target, where the desired pose counts as
+                                        # there,
+    const double ARRIVED_TURNED "1e-3"  # and [rad]
+    const double BRAKED_IN "4.0"        # time constants of braking in stop_time
 
 cdef struct CartesianMode:
     Impedance law

@@ -33,13 +33,9 @@ from joint_drives cimport add_drives
 from smooth_friction cimport after_motion, dry_torque, presliding
 
 cdef extern from *:
-    """
-    #define SPARSE (0.0125)
-    #define SPELL (0.015)
-    """
-    const double SPARSE            # [s] between states that are too far apart for the gains, or
-                                   # commands for the acceleration of an instant: 80 Hz
-    const double SPELL             # [s] in which states may come in a burst
+    const double SPARSE "0.0125"  # [s] between states that are too far apart for the gains, or
+                                  # commands for the acceleration of an instant: 80 Hz
+    const double SPELL "0.015"    # [s] in which states may come in a burst
 
 
 cdef inline void keep_within_limits(const Observer* o, double slack,

@@ -13,10 +13,7 @@ cdef enum:
     MAX_SHAPING = 10         # the most that inertia shaping makes of a spring
 
 cdef extern from *:
-    """
-    #define MIN_RATIO (0.1)
-    """
-    const double MIN_RATIO       # damping ratio below which a spring is not softened further
+    const double MIN_RATIO "0.1"  # damping ratio below which a spring is not softened further
 
 
 cdef inline double edge(double z) noexcept nogil:

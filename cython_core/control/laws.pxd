@@ -144,13 +144,10 @@ cdef inline void law(const Arm* arm, const double* state, const double* desired,
 # Where the model says that an arm moves under an effort, without a joint state.
 
 cdef extern from *:
-    """
-    #define RECKONING_STEP (0.001)
-    #define STICKING_SPEED (1e-3)
-    """
-    const double RECKONING_STEP     # [s] of the integration: with 7 joints, 0.1 s take some 50 us
-    const double STICKING_SPEED     # [rad/s, m/s] below which Coulomb friction is viscous, and a
-                                    # joint sticks
+    const double RECKONING_STEP "0.001"  # [s] of the integration: with 7 joints, 0.1 s take some 50
+                                         # us
+    const double STICKING_SPEED "1e-3"   # [rad/s, m/s] below which Coulomb friction is viscous, and
+                                         # a joint sticks
 
 
 cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* drives,

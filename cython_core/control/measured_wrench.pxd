@@ -19,10 +19,7 @@ from control.state_clock cimport StateClock, late_by, lateness, start_clock, wat
 from task_space.pose cimport add_cross_product, norm
 
 cdef extern from *:
-    """
-    #define CONTACT_TIME (0.2)
-    """
-    const double CONTACT_TIME    # [s] in which a contact comes to max_force, or ends
+    const double CONTACT_TIME "0.2"  # [s] in which a contact comes to max_force, or ends
 
 cdef enum:
     WINDOW = 3               # samples: one more than numbers that are wrong in a row
@@ -237,16 +234,10 @@ cdef inline void find_external(Impedance* law) noexcept nogil:
 # that.
 
 cdef extern from *:
-    """
-    #define FORCE_TIME (0.2)
-    #define TOUCHES (0.5)
-    #define LOST_SHARE (0.1)
-    #define LOST_TIME (0.1)
-    """
-    const double FORCE_TIME      # T [s]
-    const double TOUCHES         # share of the asked force from which there is contact
-    const double LOST_SHARE      # share below which there is none
-    const double LOST_TIME       # [s]
+    const double FORCE_TIME "0.2"  # T [s]
+    const double TOUCHES "0.5"     # share of the asked force from which there is contact
+    const double LOST_SHARE "0.1"  # share below which there is none
+    const double LOST_TIME "0.1"   # [s]
 
 cdef struct ForceAxes:       # for each axis
     bint[3] leads            # the target is led by the force

@@ -61,39 +61,27 @@ cdef struct Motion:
     double end               # from then on the motion stands still; inf: it never does
 
 cdef extern from *:
-    """
-    #define BLEND_SPEED (0.25)
-    #define LONG_LEAD (10.0)
-    #define TAKEOVER (1.25)
-    #define SHORTEST_STOP (0.01)
-    #define BEND_TIME (0.25)
-    #define BEND_SPEED (0.05)
-    #define SHORTER (0.8)
-    #define SMALL (0.2)
-    #define SEEN (0.9)
-    #define LONGEST_BLEND (4.0)
-    #define HARDEST (3.0)
-    #define LOOKS (32)
-    #define ROUNDING (1e-9)
-    """
-    const double LONG_LEAD    # stop times after which a first point is far ahead
-    const double BLEND_SPEED  # share of the velocity limit that a correction may take
-    const double TAKEOVER     # periods of a stream's points: its quintic accelerates less than a
-                              # cubic that leads to the first of them
-    const double SHORTEST_STOP    # [s] of a joint, however near its limit is
-    const double BEND_TIME     # [s] for which a stop may go on as the joint accelerates, where that
-                              # alters more than its speed
-    const double BEND_SPEED   # share of the velocity limit by which an acceleration that fades may
-                              # speed a joint up, if torques can change as fast
-    const double SHORTER      # of the time, where a curve leaves the range; the reverse where a
-                              # correction accelerates too much
-    const double SMALL        # share of a limit that a correction always may take
-    const double SEEN         # share of the largest jerk that is seen from one look to the next
-    const double LONGEST_BLEND    # times its usual time that a correction may take: where a path
-                              # accelerates as much as it may, more would lead far off it
-    const double HARDEST      # times its acceleration by which a joint brakes before its limit
-    const int LOOKS           # at a curve, for that
-    const double ROUNDING     # [rad, m]
+    const double LONG_LEAD "10.0"      # stop times after which a first point is far ahead
+    const double BLEND_SPEED "0.25"    # share of the velocity limit that a correction may take
+    const double TAKEOVER "1.25"       # periods of a stream's points: its quintic accelerates less
+                                       # than a cubic that leads to the first of them
+    const double SHORTEST_STOP "0.01"  # [s] of a joint, however near its limit is
+    const double BEND_TIME "0.25"      # [s] for which a stop may go on as the joint accelerates,
+                                       # where that alters more than its speed
+    const double BEND_SPEED "0.05"     # share of the velocity limit by which an acceleration that
+                                       # fades may speed a joint up, if torques can change as fast
+    const double SHORTER "0.8"         # of the time, where a curve leaves the range; the reverse
+                                       # where a correction accelerates too much
+    const double SMALL "0.2"           # share of a limit that a correction always may take
+    const double SEEN "0.9"            # share of the largest jerk that is seen from one look to the
+                                       # next
+    const double LONGEST_BLEND "4.0"   # times its usual time that a correction may take: where a
+                                       # path accelerates as much as it may, more would lead far off
+                                       # it
+    const double HARDEST "3.0"         # times its acceleration by which a joint brakes before its
+                                       # limit
+    const int LOOKS "32"               # at a curve, for that
+    const double ROUNDING "1e-9"       # [rad, m]
 
 
 cdef enum Part:              # of a correction: rows of ``correction`` and ``lasts``

@@ -24,16 +24,13 @@ from control.settings cimport JointLimits
 from stopping_speed cimport speed_to_reach, stopping_speed
 
 cdef extern from *:
-    """
-    #define DRIVE_ACCELERATION (10.0)
-    #define CATCHING_UP (0.7)
-    #define TOUCHING (1e-6)
-    """
-    const double DRIVE_ACCELERATION    # in speed limits per second: full speed within .1 s. Arms
-                                       # state 3 to 8; a stop within the default stop_time takes 6
-    const double CATCHING_UP           # share of it that brakes a joint towards what is asked for:
-                                       # the rest is for the acceleration of that
-    const double TOUCHING              # share of the speed limit by which rounding may exceed it
+    const double DRIVE_ACCELERATION "10.0"  # in speed limits per second: full speed within .1 s.
+                                            # Arms state 3 to 8; a stop within the default stop_time
+                                            # takes 6
+    const double CATCHING_UP "0.7"          # share of it that brakes a joint towards what is asked
+                                            # for: the rest is for the acceleration of that
+    const double TOUCHING "1e-6"            # share of the speed limit by which rounding may exceed
+                                            # it
 
 cdef struct PositionGovernor:
     Py_ssize_t n

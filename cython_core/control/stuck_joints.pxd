@@ -28,25 +28,17 @@ from control.state_observer cimport Observer, common, unseen
 from joint_drives cimport JointDrives
 
 cdef extern from *:
-    """
-    #define MAX_STEP (0.005)
-    #define PUSHED_MOTION (0.005)
-    #define MAX_STICTION (3.0)
-    #define STICTION_SHARE (0.01)
-    #define UNKNOWN_STICTION (0.1)
-    #define STOP_REACH (1e-3)
-    #define DAMPING_SETTLES (0.05)
-    #define VAST (1e9)
-    """
-    const double MAX_STEP           # [s] of the integration
-    const double PUSHED_MOTION      # [rad, m] that a free joint must have moved
-    const double MAX_STICTION       # times the Coulomb friction, plus
-    const double STICTION_SHARE     # of the effort limit, may hold a joint; if friction is unknown,
-    const double UNKNOWN_STICTION   # of the effort limit
-    const double STOP_REACH         # [rad, m] from a position limit: its stop may hold the joint
-    const double DAMPING_SETTLES    # [s] in which the end effector's damping does, at rest
-    const double VAST               # in place of infinity, which would give NaN: inertia that keeps
-                                    # a joint's speed, effort where there is no limit
+    const double MAX_STEP "0.005"        # [s] of the integration
+    const double PUSHED_MOTION "0.005"   # [rad, m] that a free joint must have moved
+    const double MAX_STICTION "3.0"      # times the Coulomb friction, plus
+    const double STICTION_SHARE "0.01"   # of the effort limit, may hold a joint; if friction is
+                                         # unknown,
+    const double UNKNOWN_STICTION "0.1"  # of the effort limit
+    const double STOP_REACH "1e-3"       # [rad, m] from a position limit: its stop may hold the
+                                         # joint
+    const double DAMPING_SETTLES "0.05"  # [s] in which the end effector's damping does, at rest
+    const double VAST "1e9"              # in place of infinity, which would give NaN: inertia that
+                                         # keeps a joint's speed, effort where there is no limit
 
 cdef struct StuckJoints:
     Py_ssize_t n

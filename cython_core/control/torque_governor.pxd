@@ -36,21 +36,14 @@ cdef enum:
     SWEEPS = 8
 
 cdef extern from *:
-    """
-    #define SPEED_SHARE (0.85)
-    #define REACTION (0.01)
-    #define STEADY (0.1)
-    #define GIVEN_UP (0.02)
-    #define LASTING (0.03)
-    """
-    const double SPEED_SHARE     # of the speed limit that is v: other forces on the arm are not
-                                 # known
-    const double REACTION        # T [s], two steps at least
-    const double STEADY          # [s] over which feedback has a mean: encoders whose step asks for
-                                 # much have the torque flicker
-    const double GIVEN_UP        # [s] in which a transfer gives up what drives a joint further
-    const double LASTING         # [s] over which the velocity of such a motion has a mean: noise is
-                                 # none
+    const double SPEED_SHARE "0.85"  # of the speed limit that is v: other forces on the arm are not
+                                     # known
+    const double REACTION "0.01"     # T [s], two steps at least
+    const double STEADY "0.1"        # [s] over which feedback has a mean: encoders whose step asks
+                                     # for much have the torque flicker
+    const double GIVEN_UP "0.02"     # [s] in which a transfer gives up what drives a joint further
+    const double LASTING "0.03"      # [s] over which the velocity of such a motion has a mean:
+                                     # noise is none
 
 cdef struct SpeedLimit:
     const double* speed      # (n,) limits [rad/s, m/s]; inf: none

@@ -73,17 +73,13 @@ cdef inline void joint_torque(const ShadowSettings* settings, Py_ssize_t n, cons
 # is given.
 
 cdef extern from *:
-    """
-    #define REST 0.5
-    #define REST_SPEED 0.01
-    #define SLIDING 5.0
-    #define MIN_SLIDING_SPEED 0.02
-    """
-    const double REST        # length of a standstill that is averaged [s]
-    const double REST_SPEED  # mean speed below which a joint stands still [rad/s or m/s]
-    const double SLIDING     # how long a joint must slide in each direction [s]
-    const double MIN_SLIDING_SPEED   # from which a joint certainly slides [rad/s or m/s]: which
-                             # states count, whatever the width of the friction law's sign
+    const double REST "0.5"                # length of a standstill that is averaged [s]
+    const double REST_SPEED "0.01"         # mean speed below which a joint stands still [rad/s or
+                                           # m/s]
+    const double SLIDING "5.0"             # how long a joint must slide in each direction [s]
+    const double MIN_SLIDING_SPEED "0.02"  # from which a joint certainly slides [rad/s or m/s]:
+                                           # which states count, whatever the width of the friction
+                                           # law's sign
 
 cdef struct RestMeans:       # of one standstill
     double elapsed           # [s]

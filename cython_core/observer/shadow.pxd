@@ -76,10 +76,7 @@ cdef inline Continuity check_continuity(Timeline* its, double max_gap, Py_ssize_
 # armature, integrated by the simulator.
 
 cdef extern from *:
-    """
-    #define NOT_FINITE PY_SSIZE_T_MIN
-    """
-    const Py_ssize_t NOT_FINITE
+    const Py_ssize_t NOT_FINITE "PY_SSIZE_T_MIN"
 
 
 cdef inline bint is_bounded(Py_ssize_t count, const double* x) noexcept nogil:
