@@ -16,8 +16,7 @@ from libc.string cimport memcpy
 
 from control.cartesian_impedance cimport EFFORT as _EFFORT, cartesian_impedance, update_kinematics
 from control.cartesian_mode cimport (ARRIVED_AT as _ARRIVED_AT, ARRIVED_TURNED as _ARRIVED_TURNED,
-                                     VIRTUAL_STEP as _VIRTUAL_STEP, CartesianTarget, lay_out_mode,
-                                     mode_memory)
+                                     VIRTUAL_STEP as _VIRTUAL_STEP, CartesianTarget, VirtualArm)
 from control.control_cycle cimport (on_due, on_message, on_request, on_safe_to_end, on_tick,
                                     take_part)
 from control.controller cimport check_age
@@ -39,7 +38,7 @@ from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
-from control.measured_wrench cimport take_measured
+from control.measured_wrench cimport forget_wrench, take_measured
 from control.motion cimport (BLEND_SPEED as _BLEND_SPEED, MOTION_ROWS, Degree, Motion, Part, Path,
                              connect, extrapolate, follow_path, hold_at, line, part_coefficients,
                              piece_at, place_motion, return_of_joint, sample_inside, sample_path,
@@ -52,6 +51,7 @@ from control.settings_check cimport CheckPayload, SettingsChange
 from control.state_clock cimport age_by_stamp, start_clock
 from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints
+from control.torque_governor cimport Governor
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from drive_units cimport DriveUnits
 from dynamics_interface cimport DynamicsInterface

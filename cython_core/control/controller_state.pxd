@@ -1,8 +1,5 @@
 # What the controller knows and has.
 #
-# Functions get the part that they change, and the whole Controller to read; few may change all of
-# it.
-#
 # Times called ``now`` are of a steady clock [s]; motions, transfers and rate limits go by the
 # controller's time (state_clock.pxd). Arrays are (n,) in joint order.
 
@@ -88,6 +85,11 @@ cdef inline bint answers_states(const StateMachine* m) noexcept nogil:
 cdef inline bint is_open_loop(const StateMachine* m) noexcept nogil:
     """Whether an open-loop stop goes on."""
     return m.phase == OPEN_LOOP or m.phase == LEAVING_OPEN_LOOP
+
+
+cdef inline bint is_commanding(const StateMachine* m) noexcept nogil:
+    """Whether there are commands, whose end would matter."""
+    return answers_states(m) or is_open_loop(m)
 
 
 cdef struct Supervision:     # what no single state shows

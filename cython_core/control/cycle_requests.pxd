@@ -85,9 +85,8 @@ cdef struct SnapshotPayload:
 
 cdef inline Refusal take_path(ControlCycle* cycle, FollowPayload* payload) noexcept nogil:
     """Follow a path, which replaces the one in use."""
-    cdef Controller* c = &cycle.controller
-    cdef Refusal refusal = follow_trajectory(&c.task, &c.machine, &c.observer, c, payload.path,
-                                             payload.start, &payload.detail)
+    cdef Refusal refusal = follow_trajectory(&cycle.controller, payload.path, payload.start,
+                                             &payload.detail)
     if refusal == GRANTED:
         release(cycle, cycle.path_number)
         cycle.path_number = payload.number
@@ -148,18 +147,16 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
         return take_path(cycle, <FollowPayload*> request.payload)
     if request.kind == REQUEST_SET_POINT:
         set_point = <SetPointPayload*> request.payload
-        return take_set_point(&c.task, &c.machine, c, time, set_point.state,
-                              set_point.has_velocity, &set_point.detail)
+        return take_set_point(c, time, set_point.state, set_point.has_velocity, &set_point.detail)
     if request.kind == REQUEST_TARGET:
-        return take_target(&c.task.cartesian, &c.machine, c, time,
-                           <const CartesianTarget*> request.payload)
+        return take_target(c, time, <const CartesianTarget*> request.payload)
     if request.kind == REQUEST_CHECK:
-        check = <const CheckPayload*> request.payload
+        check = <CheckPayload*> request.payload
         if check.model != NULL:
             check.model.place(check.model.self, cycle.locked.at)
-        return why_not_configure(c, <CheckPayload*> request.payload)
+        return why_not_configure(c, check)
     if request.kind == REQUEST_ZERO:
-        return zero_wrench(&c.task.cartesian, c, time, <ZeroPayload*> request.payload)
+        return zero_wrench(c, time, <ZeroPayload*> request.payload)
     if request.kind == REQUEST_CONFIGURE:
         return configure(c, <const SettingsChange*> request.payload)
     if request.kind == STOP_REQUESTED or request.kind == REQUEST_DEACTIVATE:
@@ -169,8 +166,7 @@ cdef inline Refusal answer(ControlCycle* cycle, const Request* request, double t
     elif request.kind == REQUEST_MODEL:
         model = <const ModelPayload*> request.payload
         model.model.place(model.model.self, cycle.locked.at)
-        take_model(&c.arm.models, &c.stuck, &c.sent.governor, c, model.model, model.number,
-                   model.transition)
+        take_model(c, model.model, model.number, model.transition)
     elif request.kind == REQUEST_LOCKED:
         memcpy(cycle.locked.given, request.payload, cycle.locked.n * sizeof(double))
     elif request.kind == REQUEST_DEADLINE:

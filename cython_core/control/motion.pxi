@@ -25,10 +25,8 @@ cdef JointLimits joint_limits(Py_ssize_t n, lower, upper, velocity, rates, list 
     if rates is not None:
         rows[3:] = rates
     kept.append(rows)
-    limits.lower = floats(rows)
-    limits.upper, limits.velocity = limits.lower + n, limits.lower + 2 * n
-    limits.acceleration, limits.deceleration = limits.lower + 3 * n, limits.lower + 4 * n
-    limits.jerk, limits.continuous = limits.lower + 5 * n, NULL
+    place_rows(<double**> &limits, 6 * sizeof(double*), floats(rows), n)
+    limits.continuous = NULL
     return limits
 
 

@@ -6,7 +6,7 @@
 from libc.math cimport fabs
 
 from control.arm cimport Arm, is_same, suffices
-from control.controller_state cimport Controller, answers_states, is_open_loop, is_tracking
+from control.controller_state cimport Controller, is_commanding, is_tracking
 from control.events cimport (GRANTED, GRAVITY_IN_USE, NO_TIP, TIMEOUT_TOO_SHORT, TOO_LITTLE_EFFORT,
                              Reason, Refusal, because)
 from control.impedance_state cimport ImpedanceChange
@@ -47,7 +47,7 @@ cdef inline Refusal conflict(const Controller* c, const Settings* settings) noex
     """Why the controller cannot go over to other settings in its present phase."""
     if settings.mode.leads == LEADS_END_EFFECTOR and c.task.cartesian.law.link < 0:
         return NO_TIP
-    if ((answers_states(&c.machine) or is_open_loop(&c.machine))
+    if (is_commanding(&c.machine)
             and settings.hardware_adds_gravity != c.arm.settings.hardware_adds_gravity):
         return GRAVITY_IN_USE
     return GRANTED
@@ -55,9 +55,8 @@ cdef inline Refusal conflict(const Controller* c, const Settings* settings) noex
 
 cdef inline bint takes_too_much(const Controller* c, CheckPayload* check, const double* before,
                                 const double* after) noexcept nogil:
-    """Whether some joint would need an effort (n,) that it does not have, and more than before.
-
-    Those in force may suffice no longer, as after a push; then others must be no worse.
+    """Whether some joint would need an effort (n,) that it does not have, and more than before:
+    settings in force may suffice no longer, as after a push; then others must be no worse.
     """
     cdef const JointSettings* joints = &check.change.joints
     for i in range(c.n):
@@ -88,7 +87,7 @@ cdef inline Refusal why_not_configure(const Controller* c, CheckPayload* check) 
     cdef double* before = c.scratch
     cdef double* after = c.scratch + c.n
     cdef Refusal refusal = conflict(c, settings)
-    if refusal != GRANTED or not (answers_states(&c.machine) or is_open_loop(&c.machine)):
+    if refusal != GRANTED or not is_commanding(&c.machine):
         return refusal                                          # the first command's check follows
     if settings.state_timeout < c.arm.settings.state_timeout and (
             settings.state_timeout <= c.clock.interval):        # each state would be a gap

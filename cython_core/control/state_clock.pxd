@@ -79,11 +79,6 @@ cdef inline double overdue_at(const StateClock* k, double state_timeout) noexcep
     return k.received + min(max(STAMP_JITTER, FEW * k.interval), latest) - RESOLUTION
 
 
-cdef inline bint is_overdue(const StateClock* k, double state_timeout, double now) noexcept nogil:
-    """Whether states are missing: what is known of the arm is what the model predicts."""
-    return now >= overdue_at(k, state_timeout)
-
-
 cdef inline double elapsed(const StateClock* k, double now, double stamp) noexcept nogil:
     """Time since the last state [s]; not positive if this one is older.
 

@@ -30,9 +30,9 @@ from libc.string cimport memcpy
 from control.events cimport (ACCEPTED, INCONSISTENT, JUMPED, NOT_NEWER, REJECTED_NOT_FINITE,
                              REJECTIONS, REPEATED, TOO_FAST, Reason, because)
 from control.fault_bounds cimport (ACCELERATION, COMPARED_OVER, ENCODER_STEP, EXCESS_TIME,
-                                   FALLBACK_SPEED, FILTER_SHARE, MAX_SPEED, REPEAT_TIME,
-                                   SPEED_NOISE, STAMP_JITTER, STEPS_UNSEEN)
-from control.settings cimport JointLimits, Settings
+                                   FILTER_SHARE, MAX_SPEED, REPEAT_TIME, SPEED_NOISE, STAMP_JITTER,
+                                   STEPS_UNSEEN)
+from control.settings cimport JointLimits, Settings, speed_bound
 
 cdef struct Observer:
     Py_ssize_t n
@@ -82,18 +82,9 @@ cdef inline double common(double a, double b) noexcept nogil:
     return a if fabs(a) < fabs(b) else b
 
 
-cdef inline double low_pass_weight(double cutoff, double dt) noexcept nogil:
-    """Weight of a value that is dt [s] newer than a filtered one; cutoff: of the filter [Hz]."""
-    return 1.0 - exp(-2.0 * M_PI * cutoff * dt)
-
-
-cdef inline double speed_limit_of(const Observer* o, Py_ssize_t i) noexcept nogil:
-    return min(o.limits.velocity[i], FALLBACK_SPEED)
-
-
 cdef inline double speed_reach(const Observer* o, Py_ssize_t i, double age) noexcept nogil:
     """How far a velocity may be from its prediction."""
-    return speed_limit_of(o, i) * min(SPEED_NOISE + ACCELERATION * age, MAX_SPEED)
+    return speed_bound(o.limits, i) * min(SPEED_NOISE + ACCELERATION * age, MAX_SPEED)
 
 
 cdef inline double reach(const Observer* o, Py_ssize_t i, double age) noexcept nogil:
@@ -179,7 +170,6 @@ cdef inline Reason begin_observation(Observer* o, const double* q) noexcept nogi
 
 
 cdef inline void predict(Observer* o, double dt) noexcept nogil:
-    """Advance the estimate by a time [s]."""
     for i in range(o.n):
         o.q[i] += dt * (o.qd[i] + 0.5 * dt * o.qdd[i])
         o.qd[i] += dt * o.qdd[i]
@@ -206,7 +196,7 @@ cdef inline void trust_velocities(Observer* o) noexcept nogil:
 cdef inline double believable(const Observer* o, Py_ssize_t i, double qd,
                               double shown) noexcept nogil:
     """A measured velocity, if a joint can have it; of an impossible one what positions show."""
-    if fabs(qd) <= MAX_SPEED * speed_limit_of(o, i):
+    if fabs(qd) <= MAX_SPEED * speed_bound(o.limits, i):
         return qd
     return 0.0 if isnan(qd) else common(qd, shown)
 
@@ -217,7 +207,7 @@ cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
     or where the measured velocity has led from there, however fast.
     """
     cdef double displacement = q - o.outlier[i], bound = reach(o, i, dt)
-    cdef bint follows = (fabs(displacement) <= bound + dt * speed_limit_of(o, i)
+    cdef bint follows = (fabs(displacement) <= bound + dt * speed_bound(o.limits, i)
                          or fabs(displacement - qd * dt) <= bound)
     o.outlier_count[i] = o.outlier_count[i] + 1.0 if follows else 0.0
     o.outlier[i] = q
@@ -249,12 +239,6 @@ cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
     return because(ACCEPTED, i, off, bound)
 
 
-cdef inline bint is_inconsistent(const Observer* o, Py_ssize_t i,
-                                 double state_timeout) noexcept nogil:
-    """Whether a joint's measured velocity is inconsistent with its positions."""
-    return max(o.age[o.n + i], o.disagreed[i]) > state_timeout
-
-
 cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double qd, double dt,
                          double left) noexcept nogil:
     """Add a displacement and a velocity to what is compared over time; left: of what was there
@@ -273,16 +257,17 @@ cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double 
 cdef inline Reason take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
                                  bint within, const Settings* settings,
                                  double age) noexcept nogil:
-    """Use a measured velocity, or what else is known, given the prediction in ``qd``.
-
-    shown: what the displacement since the last position shows, in a time ``age`` [s].
+    """Use a measured velocity, or what else is known, given the prediction in ``qd``. shown: by the
+    displacement since the last position, in a time ``age`` [s].
     """
     cdef double candidate = median(o.qd[i], qd, shown)
-    cdef bint inconsistent = not isnan(qd) and is_inconsistent(o, i, settings.state_timeout)
+    cdef bint inconsistent = (not isnan(qd) and max(o.age[o.n + i], o.disagreed[i])
+                              > settings.state_timeout)
     if inconsistent:
         o.age[o.n + i] = INFINITY                               # until ``trust_velocities``
     if isnan(qd) or inconsistent:
-        o.qd[i] += low_pass_weight(settings.velocity_cutoff, age) * (shown - o.qd[i])
+        low_pass = 1.0 - exp(-2.0 * M_PI * settings.velocity_cutoff * age)
+        o.qd[i] += low_pass * (shown - o.qd[i])
         return because(INCONSISTENT if inconsistent else ACCEPTED, i, qd, o.qd[i])
     o.qd[i] = qd if within else candidate
     return because(ACCEPTED if within else TOO_FAST, i, qd, candidate)
@@ -328,13 +313,11 @@ cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd,
 cdef inline bint observe_state(Observer* o, const double* q, const double* qd, double dt,
                                bint is_gap, bint has_speed,
                                const Settings* settings) noexcept nogil:
-    """Use a joint state that was measured dt [s] after the last one; NaN where it was not measured.
+    """Use a joint state that was measured dt [s] after the last one; NaN where it was not. Returns
+    whether there is an estimate: no joint was without a usable position for state_timeout.
 
     is_gap: there was no state for state_timeout before it; has_speed: the velocities tell more than
     that of one instant.
-
-    Returns whether there is an estimate: that no joint was without a usable position for
-    state_timeout.
     """
     cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER)
     cdef bint reckoned = STAMP_JITTER < o.ahead <= dt           # commands went on by the model
