@@ -148,8 +148,7 @@ cdef extern from *:
 
 cdef inline double strain(const double* stiffness, double max_force,
                           const double* e) noexcept nogil:
-    """An error (3) relative to s_max, from which the spring pulls with its largest force (rule 1).
-    """
+    """An error (3) relative to s_max, from which on the spring's force is constant (rule 1)."""
     cdef double s2 = 0.0, k_max = 0.0
     for k in range(3):
         s2 += stiffness[k] * e[k] * e[k]
@@ -231,9 +230,7 @@ cdef inline void pull_of_target(const Impedance* law, const double* drag,
 
 cdef inline void limit_load(Impedance* law, const double* gravity,
                             const double* effort) noexcept nogil:
-    """Lighten the load as far as the joints' effort limits (n,) ask for, beside gravity's torque
-    (n,).
-    """
+    """Lighten the load as the joints' effort limits (n,) ask for, beside gravity's torque (n,)."""
     cdef double share = 1.0
     for i in range(law.n):
         torque = joint_effort(law, law.load, i)
@@ -456,8 +453,7 @@ cdef inline double repulsion(double depth, double margin, double strength, doubl
 
 cdef inline void add_repulsion(const Impedance* law, const double* q, const double* qd,
                                double* tau) noexcept nogil:
-    """tau += what keeps the joints away from their stops: it only pushes, and only before a stop.
-    """
+    """tau += what keeps the joints off their stops: it only pushes, and only before a stop."""
     cdef double w = max_frequency(&law.settings, 1.0)
     for i in range(law.n):
         margin, strength = law.joints.margin[i], law.joints.repulsion[i]

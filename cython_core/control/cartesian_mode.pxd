@@ -152,9 +152,7 @@ cdef struct CartesianTarget: # base axes; parts that are not given stay unchange
 
 
 cdef inline void stop_target(CartesianMode* mode, double time) noexcept nogil:
-    """Set the target to where the desired pose comes to rest in a time [s], at rest, without a
-    wrench.
-    """
+    """Set the target to rest where the desired pose comes to rest in a time [s], no wrench."""
     cdef Impedance* law = &mode.law
     memcpy(law.target, law.desired, 16 * sizeof(double))
     displace(law.target, law.desired_velocity, 0.5 * time)

@@ -198,9 +198,7 @@ cdef inline void command_positions(Controller* c, double dt) noexcept nogil:
 
 
 cdef inline bint issue_command(Controller* c, double now, double dt) noexcept nogil:
-    """Turn ``sent.torque``, which includes gravity, into the next command; False if it is not
-    finite.
-    """
+    """Make ``sent.torque``, gravity included, the next command; False if it is not finite."""
     cdef Command* sent = &c.sent
     cdef const double* added = NULL
     if c.arm.settings.hardware_adds_gravity:                    # where the torque is for

@@ -46,7 +46,7 @@ from control.motion cimport (BLEND_SPEED as _BLEND_SPEED, MOTION_ROWS, Degree, M
 from control.phases cimport EVENTS, PHASES
 from control.position_governor cimport DRIVE_ACCELERATION as _DRIVE_ACCELERATION
 from control.request_handlers cimport ZeroPayload, configure, why_no_joints
-from control.settings cimport JointLimits, JointSettings, place_rows
+from control.settings cimport JointLimits, JointSettings
 from control.settings_check cimport CheckPayload, SettingsChange
 from control.state_clock cimport age_by_stamp, start_clock
 from control.state_observer cimport Observer
@@ -55,6 +55,7 @@ from control.torque_governor cimport Governor
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from drive_units cimport DriveUnits
 from dynamics_interface cimport DynamicsInterface
+from joint_drives cimport place_rows
 from locked_positions cimport LockedJoints, hear
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, JointParts, Template

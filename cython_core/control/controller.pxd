@@ -172,8 +172,7 @@ cdef inline bint go_on(Controller* c, double now, const Before* before,
 
 
 cdef inline bint command_for_estimate(Controller* c, double now, double dt) noexcept nogil:
-    """Work out the command for the estimate, dt [s] after the last; returns whether there is one.
-    """
+    """Command for the estimate, dt [s] after the last command; returns whether there is one."""
     if is_tracking(&c.machine) and c.sent.has_begun:
         # Damping without a desired position is chosen for late states.
         advance_estimate(c, c.clock.late)
@@ -238,8 +237,7 @@ cdef inline double goes_on_at(const Controller* c) noexcept nogil:
 
 
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
-    """Check every period for how long the arm has been unseen; returns whether there is a command.
-    """
+    """Check every period how long the arm is unseen; returns whether there is a command."""
     cdef bint stalled_before = c.stalled
     cdef double age = unseen_since(c, now), bound = c.arm.settings.state_timeout
     cdef Reason reason = because(CAUSE_NO_STATES, -1, age, bound)

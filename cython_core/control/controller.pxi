@@ -222,9 +222,7 @@ cdef class CompiledController(CycleOwner):
         return bool(self.collector.records)
 
     def records(self):
-        """Take all records of calls from Python: tuples (kind, index, time [ns], four values,
-        object).
-        """
+        """Take all records of calls from Python: (kind, index, time [ns], four values, object)."""
         taken, self.collector.records = self.collector.records, []
         return taken
 
@@ -236,9 +234,7 @@ cdef class CompiledController(CycleOwner):
             self.in_use[request.number] = request.brings
 
     def release(self, uint64_t number):
-        """Let go of an object: a record has said that it is not in use, or the request was not
-        granted.
-        """
+        """Let go of an object that a record says is not in use, or of a refused request."""
         self.in_use.pop(number, None)
 
     # Single numbers, which may be read at any time, also while a loop runs: all else is in a

@@ -82,9 +82,7 @@ cdef class CompiledImpedance:
         return failure
 
     def report(self):
-        """What the last step saw and did, copies:
-        featherstone_ros.control.CartesianImpedance.report.
-        """
+        """What ``CartesianImpedance.report`` tells of the last step, copies."""
         cdef Impedance* law = &self.law
         return {
             "pose": np.reshape(law.pose, (4, 4)),

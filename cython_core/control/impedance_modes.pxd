@@ -147,9 +147,7 @@ cdef inline void modes_of_shape(Impedance* law) noexcept nogil:
 
 
 cdef inline void find_modes(Impedance* law) noexcept nogil:
-    """The modes; those faster than the delay allows are slowed, with the same damping ratio (rule
-    9).
-    """
+    """The modes; those too fast for the delay are slowed, with their damping ratios (rule 9)."""
     if law.settings.inertia_shaping:
         modes_of_shape(law)
     else:
@@ -253,8 +251,7 @@ cdef inline double delay_margin(const Impedance* law) noexcept nogil:
 
 cdef inline bint find_bending(Impedance* law, const DynamicsInterface* arm,
                               const double* q) noexcept nogil:
-    """Find the modes of the arm that the wrench makes stiff, or unstable; False if there are none.
-    """
+    """Find the arm's modes that the wrench makes stiff, or unstable; False if there are none."""
     cdef double[3] point
     cdef Py_ssize_t n = law.n
     for i in range(3):

@@ -102,8 +102,7 @@ cdef inline void add_predicted_feedback(const Arm* arm, const double* state, con
 cdef inline void computed_torque(const Arm* arm, const double* state, const double* desired,
                                  const double* sliding, double held,
                                  double* torque) noexcept nogil:
-    """RNEA(q, qd, a) + drives(q, qd_d, a), a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
-    """
+    """RNEA(q, qd, a) + drives(q, qd_d, a), a = qdd_d + Kp e + Kd ed, e, ed after ``held``."""
     cdef const JointSettings* joints = &arm.joints
     cdef double* acceleration = arm.models.scratch
     cdef Py_ssize_t n = arm.models.n

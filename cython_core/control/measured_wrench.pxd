@@ -7,12 +7,11 @@
 # value changes, which is two samples late. So a sudden change acts with the third sample that shows
 # it, and a steady one, or a vibration that is slow for the sensor, at once.
 
-from libc.math cimport INFINITY, copysign, fabs, fmax, fmin, sqrt
+from libc.math cimport INFINITY, copysign, fabs, fmax, fmin
 from libc.string cimport memcmp, memcpy, memset
 
 from control.cartesian_impedance cimport WALL, limit
-from control.fault_bounds cimport (INTERVAL_SHARE, KEPT, REPEAT_TIME, SAME, SCATTER_OF_FORCE,
-                                   SCATTER_OF_MOMENT, SETTLED_AFTER)
+from control.fault_bounds cimport INTERVAL_SHARE, KEPT, REPEAT_TIME, SAME, SETTLED_AFTER
 from control.impedance_modes cimport from_axes, to_axes
 from control.impedance_state cimport Impedance, ImpedanceSettings
 from control.state_clock cimport StateClock, late_by, lateness, start_clock, watch_clocks
@@ -174,13 +173,6 @@ cdef inline bint is_fresh(const MeasuredWrench* measured, double now,
     return measured.count >= WINDOW and now - measured.at <= timeout
 
 
-cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:
-    """Shorten f, (3), by a width: an offset of the sensor moves nothing."""
-    cdef double size = norm(f), share = fmax(1.0 - width / size, 0.0) if size > 0.0 else 0.0
-    for k in range(3):
-        f[k] *= share
-
-
 cdef inline void find_sensed(Impedance* law, const MeasuredWrench* measured) noexcept nogil:
     """Find the wrench that acts from outside: what was measured without the payload's weight, or
     nothing if it is too old.
@@ -200,8 +192,7 @@ cdef inline void find_sensed(Impedance* law, const MeasuredWrench* measured) noe
 
 cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
                               double dt) noexcept nogil:
-    """Let the contact follow what is sensed, as fast as contacts change; limited as that of a wall.
-    """
+    """Let the contact follow what is sensed, as fast as contacts change, within a wall's force."""
     for k in range(6):
         bound = law.settings.max_wrench[k // 3]
         step = bound * dt / CONTACT_TIME
@@ -210,12 +201,16 @@ cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
 
 
 cdef inline void find_external(Impedance* law) noexcept nogil:
-    """Find what of the measured wrench moves the virtual arm; limited as that of a wall."""
-    cdef double* f = law.external
-    memcpy(f, law.sensed, 6 * sizeof(double))
-    for k in range(2):
-        leave_dead_zone(law.settings.dead_zone[k], f + 3 * k)
-        limit(WALL * law.settings.max_wrench[k], f + 3 * k)
+    """Find what of the measured wrench moves the virtual arm: an offset of the sensor, within the
+    dead zone, does not; limited as that of a wall.
+    """
+    for half in range(2):
+        f = law.external + 3 * half
+        size = norm(law.sensed + 3 * half)
+        share = fmax(1.0 - law.settings.dead_zone[half] / size, 0.0) if size > 0.0 else 0.0
+        for k in range(3):
+            f[k] = law.sensed[3 * half + k] * share
+        limit(WALL * law.settings.max_wrench[half], f)
 
 
 # Force control along axes of the compliance: the target is led by the error of the force, so that
@@ -345,18 +340,3 @@ cdef inline void note_reading(Readings* r, const double* wrench, double at) noex
         difference = wrench[k] - r.mean[k]
         r.mean[k] += share * difference
         r.variance[k] = (1.0 - share) * (r.variance[k] + share * difference * difference)
-
-
-cdef inline bint are_enough(const Readings* r) noexcept nogil:
-    return r.count > 1 and r.last - r.begin >= SETTLED_AFTER
-
-
-cdef inline double scatter(const Readings* r, Py_ssize_t half) noexcept nogil:
-    """Standard deviation of the force (half 0) or the moment (1), as a vector."""
-    cdef const double* v = r.variance + 3 * half
-    return sqrt(v[0] + v[1] + v[2])
-
-
-cdef inline double max_scatter(const double* dead_zone, Py_ssize_t half) noexcept nogil:
-    """The largest with which a mean is taken; dead_zone: of force and moment."""
-    return fmax(dead_zone[half], SCATTER_OF_MOMENT if half else SCATTER_OF_FORCE)

@@ -105,21 +105,14 @@ cdef inline double curvature_at(const double* c, Py_ssize_t n, Py_ssize_t i,
         12.0 * c[4 * n + i] + t * 20.0 * c[5 * n + i]))
 
 
-cdef inline void add_polynomial_of(const double* c, Py_ssize_t n, Py_ssize_t i, double t,
-                                   double* state) noexcept nogil:
-    """Add value, slope and curvature of a joint's polynomial at t to a motion state."""
-    cdef double c1 = c[n + i], c2 = c[2 * n + i], c3 = c[3 * n + i], c4 = c[4 * n + i]
-    cdef double c5 = c[5 * n + i]
-    state[i] += c[i] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
-    state[n + i] += c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * (5.0 * c5))))
-    state[2 * n + i] += 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
-
-
 cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t,
                                 double* state) noexcept nogil:
-    """The same for all joints, (6, n) coefficients."""
+    """Add value, slope and curvature of all joints' polynomials at t to a motion state."""
     for i in range(n):
-        add_polynomial_of(c, n, i, t, state)
+        c1, c2, c3, c4, c5 = c[n + i], c[2 * n + i], c[3 * n + i], c[4 * n + i], c[5 * n + i]
+        state[i] += c[i] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
+        state[n + i] += c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * (5.0 * c5))))
+        state[2 * n + i] += 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
 
 
 cdef inline void part_coefficients(Part part, double size, double duration,
@@ -172,8 +165,7 @@ cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effor
 
 
 cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) noexcept nogil:
-    """The last piece that has begun at t, or the first; mostly the guess or the next one.
-    """
+    """The last piece that has begun at t, or the first; mostly the guess or the next one."""
     cdef Py_ssize_t low = 0, high = path.pieces
     if path.times[guess] <= t:
         if guess + 1 == path.pieces or t < path.times[guess + 1]:
@@ -192,6 +184,7 @@ cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) no
 
 cdef inline void sample_path(const Path* path, Py_ssize_t n, Py_ssize_t k, double t,
                              double* state) noexcept nogil:
+    """Add a path's piece at t to a motion state."""
     cdef double since = max(t - path.times[k], 0.0)
     add_polynomial(path.coefficients + 6 * n * k, n, since, state)
     if path.effort != NULL:
@@ -236,8 +229,7 @@ cdef inline Reason why_not_start(const Path* path, Py_ssize_t n, double elapsed,
 
 
 cdef inline const double* polynomials_at(Motion* m, double time, double* since) noexcept nogil:
-    """The polynomials (6, n) of a time, without the correction; since: the time since they begin.
-    """
+    """The polynomials (6, n) of a time, but for the correction; since: time since they begin."""
     since[0] = time - m.path_start
     if m.path != NULL and since[0] >= m.path.times[0]:
         m.piece = piece_at(m.path, m.piece, since[0])
@@ -247,10 +239,9 @@ cdef inline const double* polynomials_at(Motion* m, double time, double* since) 
     return m.base
 
 
-cdef inline double position_without_correction(Motion* m, Py_ssize_t i, double time) noexcept nogil:
-    """A joint's position at a time."""
+cdef inline double position_without_correction(Motion* m, Py_ssize_t i, double t) noexcept nogil:
     cdef double since
-    cdef const double* c = polynomials_at(m, time, &since)
+    c = polynomials_at(m, t, &since)
     return value_at(c, m.n, i, since)
 
 
@@ -273,65 +264,38 @@ cdef inline void sample(Motion* m, double time, double* state) noexcept nogil:
     sample_inside(m, time, time, state)
 
 
-# Polynomials between two motion states, in one joint after another; duration > 0.
-
-cdef inline void straight(Py_ssize_t n, const double* start, const double* end, double duration,
-                          double* c) noexcept nogil:
-    memset(c, 0, 6 * n * sizeof(double))
-    for i in range(n):
-        c[i] = start[i]
-        c[n + i] = (end[i] - start[i]) / duration
-
-
-cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, double duration,
-                       double* c) noexcept nogil:
-    """Through both positions with both velocities."""
-    memset(c, 0, 6 * n * sizeof(double))
-    for i in range(n):
-        displacement = end[i] - start[i] - start[n + i] * duration
-        gain = (end[n + i] - start[n + i]) * duration
-        c[i] = start[i]
-        c[n + i] = start[n + i]
-        c[2 * n + i] = (3.0 * displacement - gain) / (duration * duration)
-        c[3 * n + i] = (gain - 2.0 * displacement) / (duration * duration * duration)
-
-
-cdef inline void quintic_of(Py_ssize_t n, Py_ssize_t i, const double* start, const double* end,
-                            double duration, double* c) noexcept nogil:
-    """In one joint, through both positions with both velocities and accelerations."""
-    cdef double cubed = duration * duration * duration, half = start[2 * n + i] / 2.0
-    cdef double displacement = end[i] - start[i] - (start[n + i] + half * duration) * duration
-    cdef double gain = (end[n + i] - start[n + i] - start[2 * n + i] * duration) * duration
-    cdef double bend = (end[2 * n + i] - start[2 * n + i]) * (duration * duration / 2.0)
-    c[i] = start[i]
-    c[n + i] = start[n + i]
-    c[2 * n + i] = half
-    c[3 * n + i] = (10.0 * displacement - 4.0 * gain + bend) / cubed
-    c[4 * n + i] = (-15.0 * displacement + 7.0 * gain - 2.0 * bend) / (cubed * duration)
-    c[5 * n + i] = (6.0 * displacement - 3.0 * gain + bend) / (cubed * duration * duration)
-
-
-cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, double duration,
-                         double* c) noexcept nogil:
-    for i in range(n):
-        quintic_of(n, i, start, end, duration, c)
-
-
-cdef inline void connect(Py_ssize_t n, const double* start, const double* end, Degree degree,
-                         double duration, double* c) noexcept nogil:
-    if degree == STRAIGHT:
-        straight(n, start, end, duration, c)
-    elif degree == CUBIC:
-        cubic(n, start, end, duration, c)
-    else:
-        quintic(n, start, end, duration, c)
-
+# Polynomials between two motion states; duration > 0.
 
 cdef inline void line(Py_ssize_t n, const double* start, const double* end, double duration,
                       double* c) noexcept nogil:
     for i in range(n):
-        c[i] = start[i]
-        c[n + i] = (end[i] - start[i]) / duration
+        c[i], c[n + i] = start[i], (end[i] - start[i]) / duration
+
+
+cdef inline void connect(Py_ssize_t n, const double* start, const double* end, Degree degree,
+                         double duration, double* c) noexcept nogil:
+    """Through both positions, from CUBIC on with both velocities, of QUINTIC with both
+    accelerations.
+    """
+    cdef double squared = duration * duration, cubed = squared * duration
+    memset(c, 0, 6 * n * sizeof(double))
+    line(n, start, end, duration, c)
+    for i in range(n if degree != STRAIGHT else 0):
+        v, half = start[n + i], start[2 * n + i] / 2.0
+        c[n + i] = v
+        if degree == CUBIC:
+            displacement = end[i] - start[i] - v * duration
+            gain = (end[n + i] - v) * duration
+            c[2 * n + i] = (3.0 * displacement - gain) / squared
+            c[3 * n + i] = (gain - 2.0 * displacement) / cubed
+            continue
+        displacement = end[i] - start[i] - (v + half * duration) * duration
+        gain = (end[n + i] - v - start[2 * n + i] * duration) * duration
+        bend = (end[2 * n + i] - start[2 * n + i]) * (squared / 2.0)
+        c[2 * n + i] = half
+        c[3 * n + i] = (10.0 * displacement - 4.0 * gain + bend) / cubed
+        c[4 * n + i] = (-15.0 * displacement + 7.0 * gain - 2.0 * bend) / (cubed * duration)
+        c[5 * n + i] = (6.0 * displacement - 3.0 * gain + bend) / (cubed * duration * duration)
 
 
 cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
@@ -377,18 +341,6 @@ cdef inline void extrapolate(Motion* m, double time, const double* state) noexce
 cdef inline bint leads_to_rest(const Motion* m, double time) noexcept nogil:
     """Whether the arm is still being led to a set-point at which it is to stand."""
     return time < m.correction_end and not any_nonzero(m.base + m.n, 2 * m.n)
-
-
-cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
-                                    const double* velocity_limit,
-                                    double shortest) noexcept nogil:
-    """How long a correction takes [s]: it alone stays below BLEND_SPEED of the velocity limits.
-
-    A quintic from rest to rest peaks at 15/8 of its mean velocity.
-    """
-    for i in range(n):
-        shortest = max(shortest, 1.875 * fabs(offset[i]) / (BLEND_SPEED * velocity_limit[i]))
-    return shortest
 
 
 cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* change,
@@ -750,8 +702,8 @@ cdef inline void blend(Motion* m, double time, const double* state, const double
     together; in a stream CATCH_UP_SPEED, beside the velocity that is removed.
     """
     duration = max(duration, SHORTEST_STOP)
-    if share == BLEND_SPEED:
-        duration = lead_in_duration(m.n, offset, limits.velocity, duration)
+    for i in range(m.n if share == BLEND_SPEED else 0):   # a quintic's peak is 15/8 of its mean
+        duration = max(duration, 1.875 * fabs(offset[i]) / (BLEND_SPEED * limits.velocity[i]))
     for i in range(m.n):
         blend_joint(m, i, time, state, offset, duration, share, limits)
     begin_correction(m, time, offset)
@@ -797,17 +749,6 @@ cdef inline bint runs_into_limit(const Motion* m, double time, const double* sta
     return False
 
 
-cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path,
-                         double duration) noexcept nogil:
-    """Lead from a motion state to a trajectory's first point, by the fields that the point has."""
-    cdef Py_ssize_t n = m.n
-    connect(n, state, path.first, path.lead, duration, m.base)
-    memset(m.base_effort, 0, 2 * n * sizeof(double))
-    if path.leads_effort:
-        line(n, state + 3 * n, path.first + 3 * n, duration, m.base_effort)
-    m.base_start = time
-
-
 cdef inline bint leads_too_fast(const Motion* m, const double* state, double wait,
                                 const JointLimits* limits) noexcept nogil:
     """Whether the polynomial that leads a moving arm to a first point is beyond the limits of
@@ -834,8 +775,7 @@ cdef inline bint is_in_reach(Py_ssize_t n, const double* state, const double* po
     return True
 
 
-cdef inline void extend_back(Motion* m, double time, const Path* path,
-                             double wait) noexcept nogil:
+cdef inline void extend_back(Motion* m, const Path* path, double wait) noexcept nogil:
     """Begin a path a time before its first point, with the velocity that it has there."""
     cdef Py_ssize_t n = m.n
     memset(m.base, 0, 6 * n * sizeof(double))
@@ -843,7 +783,6 @@ cdef inline void extend_back(Motion* m, double time, const Path* path,
         m.base[n + i] = path.coefficients[n + i]
         m.base[i] = path.first[i] - m.base[n + i] * wait
         m.base_effort[i] = path.first[3 * n + i] if path.leads_effort else 0.0
-    m.base_start = time
 
 
 cdef inline void follow_path(Motion* m, const Path* path, double start, double time,
@@ -878,14 +817,16 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
             memset(offset + n, 0, 2 * n * sizeof(double))
         if (begins_as_given or wait >= transition) and is_in_reach(
                 n, offset, path.first, wait, limits.velocity):
-            lead_to(m, time, offset, path, wait)
+            connect(n, offset, path.first, path.lead, wait, m.base)
+            if path.leads_effort:
+                line(n, offset + 3 * n, path.first + 3 * n, wait, m.base_effort)
             if (leaves_range(m, time, state, wait, limits)
                     or (waits and path.lead == STRAIGHT)
                     or ((waits or not begins_as_given)
                         and leads_too_fast(m, offset, wait, limits))):
-                extend_back(m, time, path, wait)
+                extend_back(m, path, wait)
         else:
-            extend_back(m, time, path, wait)
+            extend_back(m, path, wait)
     m.path, m.path_start, m.piece = path, start, 0
     m.end = max(start + path.times[path.pieces - 1], time)
     sample_without_correction(m, time, time, offset)

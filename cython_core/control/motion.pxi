@@ -189,8 +189,7 @@ cdef class CompiledMotion:
         return self.motion.correction_start, self.motion.correction_end
 
     def sample(self, cnp.ndarray times not None, cnp.ndarray inside not None):
-        """Motion states (4, N, n) at times (N,), each of the polynomials that hold at ``inside``.
-        """
+        """Motion states (4, N, n) at times (N,), of the polynomials that hold at ``inside``."""
         cdef Py_ssize_t n = self.motion.n, count = cnp.PyArray_SIZE(times)
         cdef const double* time = numbers(times, count, "times")
         cdef const double* within = numbers(inside, count, "inside")

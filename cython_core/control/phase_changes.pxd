@@ -59,9 +59,7 @@ cdef inline void hold_from(Controller* c, const double* q, const double* qd) noe
 
 
 cdef inline void hold_present_state(Controller* c) noexcept nogil:
-    """Come to rest from where the arm is; drives that follow positions bring it to where they were
-    told.
-    """
+    """Come to rest from where the arm is, or where drives that follow positions were told."""
     if c.positions.used and c.sent.has_begun:
         hold_from(c, c.positions.q, c.positions.qd)
     else:

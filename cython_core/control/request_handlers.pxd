@@ -1,7 +1,7 @@
 # The controller's answers to requests (requests.pxi, cycle_requests.pxd). A request that may be
 # refused returns the reason, or GRANTED; if it is refused, nothing changes.
 
-from libc.math cimport INFINITY, fabs, round
+from libc.math cimport INFINITY, fabs, fmax, round, sqrt
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
@@ -14,11 +14,11 @@ from control.controller_state cimport (Controller, SetPoints, is_commanding, is_
 from control.events cimport (FOLLOWS_NOTHING, FOLLOWS_NO_POSES, FOLLOWS_POSES, FORCE_SCATTERS,
                              GRANTED, IN_FAULT, MOMENT_SCATTERS, NOT_RUNNING, NOT_STILL,
                              NO_READINGS, NO_WRENCH, SET_POINT_TOO_FAR, Reason, Refusal, because)
-from control.fault_bounds cimport (CATCH_UP_SPEED, PERIOD_SHARE, SETTLED_AFTER, SET_POINT_SPEED,
-                                   SPEED_MEMORY)
+from control.fault_bounds cimport (CATCH_UP_SPEED, PERIOD_SHARE, SCATTER_OF_FORCE,
+                                   SCATTER_OF_MOMENT, SETTLED_AFTER, SET_POINT_SPEED, SPEED_MEMORY)
 from control.impedance_state cimport Impedance, configure_impedance
-from control.measured_wrench cimport (MeasuredWrench, are_enough, find_weight, is_fresh,
-                                      max_scatter, scatter, shift_zero)
+from control.measured_wrench cimport (MeasuredWrench, Readings, find_weight, is_fresh,
+                                      shift_zero)
 from control.motion cimport (BLEND_SPEED, TAKEOVER, Path, any_nonzero, follow_path,
                              follow_set_point, sample, why_not_start)
 from control.phase_changes cimport (begin_reference, begin_trajectory, change_law, hold_as_asked,
@@ -46,9 +46,7 @@ cdef inline Refusal why_no_joints(const Controller* c) noexcept nogil:
 
 
 cdef inline Refusal hold(Controller* c) noexcept nogil:
-    """Come to rest within stop_time and stay there; ends a fault, and the silence of a joint that
-    did not move.
-    """
+    """Come to rest and stay there; ends a fault, and the silence of a joint that did not move."""
     cdef Refusal refusal = why_not(c)
     c.stuck.joint = -1
     if refusal != GRANTED and refusal != IN_FAULT:
@@ -59,9 +57,7 @@ cdef inline Refusal hold(Controller* c) noexcept nogil:
 
 cdef inline Refusal follow_trajectory(Controller* c, const Path* path, double start,
                                       Reason* detail) noexcept nogil:
-    """Follow a trajectory from now on; start: when its time is zero, by the controller's time;
-    -inf: now.
-    """
+    """Follow a trajectory; start: when its time is zero, by the controller's time; -inf: now."""
     cdef double time = time_of_command(c)
     cdef Refusal refusal = why_no_joints(c)
     if refusal != GRANTED:
@@ -162,14 +158,18 @@ cdef struct ZeroPayload:
 cdef inline Reason why_not_zero(const Controller* c, double now) noexcept nogil:
     """Why the sensor's offset cannot be found now."""
     cdef const MeasuredWrench* measured = &c.task.cartesian.measured
+    cdef const Readings* r = &measured.readings
+    cdef const double* v
     if c.machine.phase != HOLDING or not stands(&c.observer):
         return because(NOT_STILL, -1, 0.0, 0.0)
     if not (is_fresh(measured, now, c.arm.settings.wrench_timeout)
-            and are_enough(&measured.readings)):
+            and r.count > 1 and r.last - r.begin >= SETTLED_AFTER):
         return because(NO_READINGS, -1, 0.0, SETTLED_AFTER)
-    for half in range(2):
-        found = scatter(&measured.readings, half)
-        bound = max_scatter(c.task.cartesian.law.settings.dead_zone, half)
+    for half in range(2):                           # force and moment
+        v = r.variance + 3 * half
+        found = sqrt(v[0] + v[1] + v[2])
+        bound = fmax(c.task.cartesian.law.settings.dead_zone[half],
+                     SCATTER_OF_MOMENT if half else SCATTER_OF_FORCE)
         if not found <= bound:
             return because(MOMENT_SCATTERS if half else FORCE_SCATTERS, -1, found, bound)
     return because(GRANTED, -1, 0.0, 0.0)

@@ -158,8 +158,7 @@ cdef class ModelRequest(ControlRequest):
 
 
 cdef class CheckRequest(ControlRequest):
-    """Tell why other settings cannot be taken, and another model if there is one; changes nothing.
-    """
+    """Tell why other settings cannot be taken, and a model if there is one; changes nothing."""
 
     cdef CheckPayload check
     cdef ConfigureRequest settings
@@ -206,9 +205,7 @@ cdef class LockedRequest(ControlRequest):
 
 
 cdef class DeadlineRequest(ControlRequest):
-    """Count commands that take longer than ``cycle_time`` [s], and hold the arm while there are too
-    many.
-    """
+    """Count commands that take longer than ``cycle_time`` [s]; while too many do, hold the arm."""
 
     cdef Deadline deadline
 

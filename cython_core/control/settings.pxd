@@ -68,10 +68,3 @@ cdef inline double within_joint(const JointLimits* limits, Py_ssize_t i, double 
                                 double goal) noexcept nogil:
     """The goal, within the joint's limits, or at the position q if that is beyond them."""
     return min(max(goal, min(limits.lower[i], q)), max(limits.upper[i], q))
-
-
-cdef inline void place_rows(double** rows, size_t size, double* memory,
-                            Py_ssize_t n) noexcept nogil:
-    """Let all pointers of a structure of that size [bytes] point to rows (n,) of an array."""
-    for k in range(size // sizeof(double*)):
-        rows[k] = memory + k * n

@@ -88,9 +88,7 @@ cdef inline double speed_reach(const Observer* o, Py_ssize_t i, double age) noex
 
 
 cdef inline double reach(const Observer* o, Py_ssize_t i, double age) noexcept nogil:
-    """How far a position may be from its prediction; a single state never moves it by more than
-    half a turn.
-    """
+    """How far a position may be from its prediction; never more than half a turn."""
     return min(speed_reach(o, i, age) * (EXCESS_TIME + age) + o.step[i], M_PI)
 
 

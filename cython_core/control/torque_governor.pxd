@@ -63,18 +63,10 @@ cdef inline double clamp(double x, double low, double high) noexcept nogil:
 
 
 cdef inline double acceleration_left(double left, double jerk, double reaction) noexcept nogil:
-    """The largest acceleration if the speed may still grow by ``left``; negative beyond the limit.
-    """
+    """The largest acceleration if the speed may grow by ``left``; negative beyond the limit."""
     if left <= 0.0:
         return left / reaction
     return 2.0 * left / (reaction + sqrt(reaction * reaction + 2.0 * left / jerk))
-
-
-cdef inline double limited(double acceleration, double qd, double limit, double jerk,
-                           double reaction) noexcept nogil:
-    """A joint's acceleration, as far as its speed limit allows."""
-    return clamp(acceleration, -acceleration_left(limit + qd, jerk, reaction),
-                 acceleration_left(limit - qd, jerk, reaction))
 
 
 cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed, Py_ssize_t n,
@@ -96,9 +88,11 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
                 continue
             inverse = limits.Minv[i * (n + 1)]
             free = a[i] + inverse * limits.reduction[i]         # if this joint gave nothing up
-            change = (limited(free, limits.qd[i], SPEED_SHARE * limits.speed[i], inverse * rate[i],
-                              reaction) - a[i]) / inverse
-            change = clamp(torque[i] + change, allowed.low[i], allowed.high[i]) - torque[i]
+            limit, jerk = SPEED_SHARE * limits.speed[i], inverse * rate[i]
+            free = clamp(free, -acceleration_left(limit + limits.qd[i], jerk, reaction),
+                         acceleration_left(limit - limits.qd[i], jerk, reaction))
+            change = clamp(torque[i] + (free - a[i]) / inverse,
+                           allowed.low[i], allowed.high[i]) - torque[i]
             if change == 0.0 or not isfinite(change):
                 continue
             changed = True
@@ -129,7 +123,7 @@ cdef struct Governor:
 
 cdef inline double transfer_weight(double progress) noexcept nogil:
     """1 at progress 0 and 0 at 1, with zero slope at both ends."""
-    progress = min(max(progress, 0.0), 1.0)
+    progress = clamp(progress, 0.0, 1.0)
     return 1.0 - progress * progress * (3.0 - 2.0 * progress)
 
 
@@ -141,9 +135,7 @@ cdef inline double transfer_left(const Governor* g) noexcept nogil:
 
 
 cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
-    """Begin a bumpless transfer with the next command; duration [s], 0 leaves the difference to the
-    rate limit.
-    """
+    """Begin a bumpless transfer with the next command; duration [s], 0: by the rate limit alone."""
     g.begins, g.transferring, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
     if not g.begins:
         memset(g.noise, 0, g.n * sizeof(double))
@@ -206,7 +198,7 @@ cdef inline void start_from(Governor* g, const JointSettings* joints,
                             const double* effort) noexcept nogil:
     """Begin anew, as if this effort, clamped to the limits, had been the last command."""
     for i in range(g.n):
-        g.command[i] = max(min(effort[i], joints.effort_limit[i]), -joints.effort_limit[i])
+        g.command[i] = clamp(effort[i], -joints.effort_limit[i], joints.effort_limit[i])
     g.begins = g.transferring = False
 
 
@@ -217,34 +209,23 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
     return True
 
 
-cdef inline void take_difference(Governor* g) noexcept nogil:
-    """Store the last command, but for its noise, minus what is asked for; see ``push_no_further``.
+cdef inline void transfer(Governor* g, double dt) noexcept nogil:
+    """Find what is wanted after dt: what is asked for, and what is left of the difference. That is
+    of the last command, but for its noise, when a transfer begins.
     """
-    for i in range(g.n):
-        g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
-        if drives_further(g, i):
-            g.difference[i] = 0.0
-    memset(g.moving, 0, g.n * sizeof(double))
-    g.begins, g.transferring = False, True
-
-
-cdef inline double advance_transfer(Governor* g, double dt) noexcept nogil:
-    """Let time pass; returns the weight of the difference in the command to come."""
+    cdef bint repeats = g.begins
     cdef double weight = 0.0
     if g.transferring:
         g.elapsed += dt
         weight = transfer_left(g)
         g.transferring = g.elapsed < g.duration
-    return weight
-
-
-cdef inline void transfer(Governor* g, double dt) noexcept nogil:
-    """Find what is wanted after a time dt: what is asked for, and what is left of the difference.
-    """
-    cdef bint repeats = g.begins
-    cdef double weight = advance_transfer(g, dt)
     if repeats:
-        take_difference(g)
+        for i in range(g.n):
+            g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
+            if drives_further(g, i):
+                g.difference[i] = 0.0
+        memset(g.moving, 0, g.n * sizeof(double))
+        g.begins, g.transferring = False, True
     for i in range(g.n):
         if drives_further(g, i):
             g.difference[i] *= GIVEN_UP / (GIVEN_UP + dt)
@@ -258,15 +239,14 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
 
 cdef inline bint find_allowed(Governor* g, const JointSettings* joints, const double* added,
                               double duration) noexcept nogil:
-    """Find the range of the next command; returns whether an effort limit excludes what is wanted.
-    """
+    """Find the next command's range; returns whether an effort limit excludes what is wanted."""
     cdef bint saturated = False
     for i in range(g.n):
         bias, step = 0.0 if added == NULL else added[i], joints.torque_rate[i] * duration
         low, high = -joints.effort_limit[i] - bias, joints.effort_limit[i] - bias
         saturated |= not low <= g.wanted[i] <= high
-        g.allowed.low[i] = max(min(low, g.command[i] + step), g.command[i] - step)
-        g.allowed.high[i] = max(min(high, g.command[i] + step), g.command[i] - step)
+        g.allowed.low[i] = clamp(low, g.command[i] - step, g.command[i] + step)
+        g.allowed.high[i] = clamp(high, g.command[i] - step, g.command[i] + step)
     return saturated
 
 

@@ -90,11 +90,11 @@ cdef inline bint is_bounded(Py_ssize_t count, const double* x) noexcept nogil:
 cdef inline Py_ssize_t state_after(const ShadowSettings* settings, Py_ssize_t n, double duration,
                                    const double* state, const double* torque, double* scratch,
                                    double* predicted) noexcept nogil:
-    """Position and velocity (2, n), ``duration`` [s] after a state (2, n) under a constant torque.
+    """Position and velocity (2, n), ``duration`` [s] after a state (2, n) under a constant torque;
+    returns what ``SimulatorInterface.advance`` returns, or NOT_FINITE. scratch: (2, n).
 
     The simulator's time step is fixed. It takes the number of steps nearest to the duration; the
-    rest, positive or negative, is covered with the last acceleration. scratch: (2, n). Returns what
-    ``SimulatorInterface.advance`` returns, or NOT_FINITE.
+    rest, positive or negative, is covered with the last acceleration.
     """
     cdef double* q = predicted
     cdef double* qd = predicted + n
@@ -185,26 +185,16 @@ cdef inline void remember_command(Shadow* shadow, const double* torque) noexcept
     shadow.knows_command, shadow.command_time = shadow.timeline.begun, shadow.timeline.time
 
 
-cdef inline const double* assumed_torque(const Shadow* shadow, int64_t time) noexcept nogil:
-    """The torque to predict with, (n,): measured, or commanded if that is wanted and recent."""
-    if (shadow.settings.commanded and shadow.knows_command
-            and fabs((time - shadow.command_time) / 1e9) <= shadow.settings.max_gap):
-        return shadow.commanded
-    return shadow.torque
-
-
 cdef inline bint note_restart(Shadow* shadow, RestartReason reason, int32_t joint,
                               double figure) noexcept nogil:
     """Note why the observer restarts; returns False."""
-    shadow.outcome.restart_reason, shadow.outcome.joint, shadow.outcome.figure = (
-        reason, joint, figure)
+    shadow.outcome.restart_reason, shadow.outcome.joint = reason, joint
+    shadow.outcome.figure = figure
     return False
 
 
 cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicted) noexcept nogil:
-    """Position and velocity (2, n), ``duration`` [s] after the last good state; False if forward
-    dynamics fails.
-    """
+    """Predict ``duration`` [s] beyond the last good state, (2, n); False if dynamics fail."""
     cdef Py_ssize_t n = shadow.n
     failure = state_after(shadow.settings, n, duration, shadow.state, shadow.assumed,
                           shadow.scratch, predicted)
@@ -245,9 +235,8 @@ cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
 
 
 cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nogil:
-    """Compare a state with the prediction from the last one, and estimate the external torque.
-
-    Returns False if forward dynamics or the observer fails.
+    """Compare a state with the prediction from the last one, and estimate the external torque;
+    False if forward dynamics or the observer fails.
     """
     cdef const ShadowSettings* settings = shadow.settings
     cdef Py_ssize_t n = shadow.n
@@ -267,7 +256,7 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
             else shadow.observer.external[k])
     estimate_wrench(shadow.dynamics, settings.link, settings.wrench_damping, state,
                     shadow.residual + 2 * n, shadow.scratch, shadow.wrench)
-    shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state, state + n, state + 2 * n)
+    shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state)
     shadow.outcome.has_slid = update_sliding(&shadow.sliding, settings, n, dt, state + n,
                                              shadow.friction.middle, shadow.observer.external,
                                              &shadow.outcome.share)
@@ -278,6 +267,9 @@ cdef inline bint take(Shadow* shadow, int64_t time, const double* state,
                       bint follows) noexcept nogil:
     """Take a state that is neither repeated nor late; False if it gives no prediction."""
     cdef Py_ssize_t n = shadow.n
+    cdef bint as_commanded = (                                  # if that is recent
+        shadow.settings.commanded and shadow.knows_command
+        and fabs((time - shadow.command_time) / 1e9) <= shadow.settings.max_gap)
     shadow.dynamics.gravity(shadow.dynamics.self, state, shadow.gravity)
     if follows:
         follow_motion(shadow.settings, n, shadow.timeline.dt, state, &shadow.friction)
@@ -289,7 +281,7 @@ cdef inline bint take(Shadow* shadow, int64_t time, const double* state,
     elif not find_residual(shadow, state):
         return False
     memcpy(shadow.state, state, 3 * n * sizeof(double))
-    memcpy(shadow.assumed, assumed_torque(shadow, time), n * sizeof(double))
+    memcpy(shadow.assumed, shadow.commanded if as_commanded else shadow.torque, n * sizeof(double))
     memcpy(shadow.predicted + 2 * n, shadow.assumed, n * sizeof(double))
     return predict_ahead(shadow, shadow.settings.horizon, shadow.predicted)
 
