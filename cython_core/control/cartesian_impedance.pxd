@@ -256,9 +256,7 @@ cdef inline double take_damping(Impedance* law) noexcept nogil:
 
 cdef inline void limited_motion(const Impedance* law, const double* x, double share, double within,
                                 const double* limits, double* out) noexcept nogil:
-    """out, (n,) = share M^-1 J^T Lambda x: the joint motion that gives the end effector x (base
-    axes). It is scaled down until no joint exceeds ``within`` times its limit.
-    """
+    """out, (n,) = share M^-1 J^T Lambda x (base axes), no joint beyond ``within`` limits."""
     cdef double[6] v
     cdef Py_ssize_t n = law.n
     to_axes(law, x, 1, v)
@@ -364,9 +362,7 @@ cdef inline void relieve(const Impedance* law, Py_ssize_t joint, double share, c
 cdef inline void limit_weight(const Impedance* law, const DynamicsInterface* arm, const double* q,
                               const double* qd, const double* gravity, const double* effort,
                               double* tau) noexcept nogil:
-    """Keep the load from leading the arm to where gravity's torque (n,) takes too much of the
-    effort limits (n,).
-    """
+    """Keep the load off where gravity's torque (n,) takes too much of effort limits (n,)."""
     for i in range(law.n):
         taken = fabs(gravity[i]) - HEAVY * effort[i]
         if taken > 0.0 and effort[i] > 0.0:
@@ -410,10 +406,7 @@ cdef inline void project(const Impedance* law, double* torque) noexcept nogil:
 
 cdef inline void add_posture(Impedance* law, const double* q, const double* qd, double dissipated,
                              double dt, double* tau) noexcept nogil:
-    """tau += N (posture's spring) - N D0 N^T qd; the spring is limited by the tank (rule 5).
-
-    dissipated: what the damping of the end effector takes out [W].
-    """
+    """tau += N (posture's spring, limited by the tank) - N D0 N^T qd; dissipated: [W]."""
     cdef double* u = law.scratch                                # N^T qd
     cdef double* torque = law.scratch + law.n
     cdef double* damping = law.scratch + 2 * law.n
@@ -491,10 +484,7 @@ cdef inline void update_kinematics(Impedance* law, const DynamicsInterface* arm,
 
 cdef inline Py_ssize_t update_inertia(const Impedance* law, const DynamicsInterface* arm,
                                       const double* armature, const double* q) noexcept nogil:
-    """Find Minv = (M + diag(armature))^-1, one drive after another (Sherman and Morrison).
-
-    Returns 1 + the index of a joint that moves no inertia, or 0.
-    """
+    """Minv = (M + diag(armature))^-1 (Sherman, Morrison); 1 + a joint of no inertia, or 0."""
     cdef double* column = law.scratch
     cdef Py_ssize_t n = law.n, failure = arm.minv(arm.self, q, law.Minv)
     for i in range(n if failure == 0 else 0):
@@ -511,10 +501,7 @@ cdef inline Py_ssize_t update_inertia(const Impedance* law, const DynamicsInterf
 cdef inline Py_ssize_t update_law(Impedance* law, const DynamicsInterface* arm,
                                   const double* armature, const double* q, const double* qd,
                                   double dt) noexcept nogil:
-    """Find what the wrench depends on, after a step of time dt.
-
-    Returns 1 + the index of a joint that moves no inertia, or 0.
-    """
+    """Find what the wrench depends on after dt; returns 1 + a joint that moves no inertia, or 0."""
     update_kinematics(law, arm, q, qd)
     failure = update_inertia(law, arm, armature, q)
     if failure:

@@ -9,8 +9,7 @@ from control.cartesian_impedance cimport (add_walls, displace, joint_torques, li
                                           pull_of_target, spring_wrench, take_damping,
                                           update_kinematics, update_law)
 from control.fault_bounds cimport ACCELERATION
-from control.impedance_modes cimport (from_axes, shaped_damping, through_modes, times_inertia,
-                                      to_axes)
+from control.impedance_modes cimport from_axes, shaped_damping, through_modes, to_axes
 from control.impedance_state cimport Impedance, start_impedance
 from control.measured_wrench cimport (ForceAxes, MeasuredWrench, find_contact, find_external,
                                       find_sensed, keep_force_axes, lead_by_force)
@@ -252,9 +251,7 @@ cdef inline bint is_idle(const CartesianMode* mode, double now, double timeout) 
 cdef inline bint follow_wrench(CartesianMode* mode, const DynamicsInterface* arm,
                                const double* armature, const JointLimits* limits,
                                double stop_time, double dt, double* desired) noexcept nogil:
-    """desired, (4, n): the motion of mode admittance after a time dt [s]; False if there is none.
-    Without a wrench it comes to rest within stop_time [s].
-    """
+    """desired, (4, n): the motion after dt [s], to rest without a wrench; False: there is none."""
     cdef VirtualArm* v = &mode.virtual_arm
     cdef Py_ssize_t n = mode.law.n
     find_external(&mode.law)

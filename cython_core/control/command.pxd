@@ -38,14 +38,12 @@ cdef extern from *:
 
 cdef inline void keep_within_limits(const Observer* o, double slack,
                                     double* desired) noexcept nogil:
-    """Keep the desired position within the limits and a slack, or at the arm if it is beyond them:
-    the arm must not press on a stop for ever. desired: (3, n).
-    """
+    """Keep the desired state (3, n) within limits and slack, or at an arm that is beyond them."""
     cdef Py_ssize_t n = o.n
     for i in range(n):
         lower = min(o.limits.lower[i] - slack, o.q[i])
         upper = max(o.limits.upper[i] + slack, o.q[i])
-        if not lower <= desired[i] <= upper:
+        if not lower <= desired[i] <= upper:                    # it must not press for ever
             desired[i] = min(max(desired[i], lower), upper)
             desired[n + i] = desired[2 * n + i] = 0.0
 
@@ -58,9 +56,7 @@ cdef inline void find_contact_effort(Controller* c) noexcept nogil:
 
 
 cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
-    """Advance presliding states by the desired motion, and by what a force adds to the torques that
-    press (measured_wrench.pxd).
-    """
+    """Advance presliding states by the desired motion, and what a force adds to the torques."""
     cdef CartesianMode* mode = &c.task.cartesian
     cdef const double* speed = c.task.desired + c.n
     cdef double* sliding = c.task.presliding
@@ -75,9 +71,7 @@ cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
 
 
 cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcept nogil:
-    """The effort of mode cartesian_impedance. The joints' desired state is the one that gives the
-    end effector's, to first order.
-    """
+    """Mode cartesian_impedance; the joints' desired state gives the end effector's, linearly."""
     cdef CartesianMode* mode = &c.task.cartesian
     cdef double* desired = c.task.desired
     cdef double* torque = c.sent.torque
@@ -141,9 +135,7 @@ cdef inline void lead_virtual_arm(Controller* c, double now, double dt) noexcept
 
 
 cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* added) noexcept nogil:
-    """The joints' speed limit while the end effector is led or has just been let go; otherwise, and
-    for a model without inertia, NULL.
-    """
+    """The speed limit while the end effector is led, or just was; otherwise NULL."""
     cdef bint leaves = c.sent.leaves_end_effector and c.machine.phase == FLOATING
     if is_open_loop(&c.machine) or not (drives_end_effector(&c.arm) or leaves):
         return NULL
@@ -315,9 +307,7 @@ cdef inline void note_feedback_given(Controller* c, double dt) noexcept nogil:
 
 
 cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
-    """Work out the command for the estimated state; returns whether there is one. There is none if
-    this begins an open-loop stop.
-    """
+    """Command for the estimated state; returns whether there is one, not an open-loop stop."""
     cdef Reason no_wrench = because(CAUSE_NO_WRENCH, -1, now - c.task.cartesian.measured.at,
                                     c.arm.settings.wrench_timeout)
     cdef Reason not_finite = because(CAUSE_NOT_FINITE, -1, 0.0, 0.0)

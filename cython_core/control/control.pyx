@@ -11,7 +11,7 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.math cimport INFINITY, NAN, isfinite
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from libc.string cimport memcpy
 
 from control.cartesian_impedance cimport EFFORT as _EFFORT, cartesian_impedance, update_kinematics
@@ -21,19 +21,13 @@ from control.control_cycle cimport (on_due, on_message, on_request, on_safe_to_e
                                     take_part)
 from control.controller cimport check_age
 from control.controller_state cimport Controller
-from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
-                                     REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
-                                     REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_LOCKED, REQUEST_MODEL,
-                                     REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
-                                     REQUEST_ZERO, SNAPSHOT_ROWS, FollowPayload, ModelPayload,
-                                     SetPointPayload, SnapshotPayload)
 from control.cycle_state cimport (ControlCycle, Deadline, begin_call, convert_command, record_note,
                                   release_unused)
 from control.events cimport NO_TIP, Reason, because
 from control.fault_bounds cimport (CLOCK_JUMP as _CLOCK_JUMP, EFFORT_SHARE as _EFFORT_SHARE,
                                    FALLBACK_SPEED as _FALLBACK_SPEED, LIMIT_SLACK as _LIMIT_SLACK,
-                                   SET_POINT_SPEED as _SET_POINT_SPEED,
-                                   SPEED_MEMORY as _SPEED_MEMORY)
+                                   SET_POINT_SPEED as _SET_POINT_SPEED, SPEED_MEMORY as
+                                   _SPEED_MEMORY)
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
@@ -45,9 +39,14 @@ from control.motion cimport (BLEND_SPEED as _BLEND_SPEED, MOTION_ROWS, Degree, M
                              stopping_position as c_stopping_position, why_not_start)
 from control.phases cimport EVENTS, PHASES
 from control.position_governor cimport DRIVE_ACCELERATION as _DRIVE_ACCELERATION
-from control.request_handlers cimport ZeroPayload, configure, why_no_joints
+from control.request_handlers cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
+                                       REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
+                                       REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_LOCKED, REQUEST_MODEL,
+                                       REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
+                                       REQUEST_ZERO, SNAPSHOT_ROWS, CheckPayload, FollowPayload,
+                                       ModelPayload, SetPointPayload, SettingsChange,
+                                       SnapshotPayload, ZeroPayload, configure, why_no_joints)
 from control.settings cimport JointLimits, JointSettings
-from control.settings_check cimport CheckPayload, SettingsChange
 from control.state_clock cimport age_by_stamp, start_clock
 from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints

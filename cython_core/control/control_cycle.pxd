@@ -4,18 +4,18 @@
 #
 #     controller.pxd        a state or the time in, at most one command out
 #     cycle_state.pxd       what the cycle knows, are commands in time, and what is published
-#     cycle_requests.pxd    what it may be asked for, and what is done then
+#     request_handlers.pxd  what it may be asked for, and what is done then
 
 from libc.math cimport isnan
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from control.controller cimport check_age, goes_on_at, take_state, watch_executor
 from control.controller_state cimport Controller, answers_states, is_commanding, is_open_loop
-from control.cycle_requests cimport answer
 from control.cycle_state cimport (FALLS, INPUT_STATES, INPUT_WRENCH, ControlCycle, begin_call,
                                   check_deadline, compare_efforts, publish_command, release_unused,
                                   send_command, show, stand_locked, take_torques)
 from control.measured_wrench cimport take_measured
+from control.request_handlers cimport answer
 from control.state_clock cimport age_by_stamp
 from control.state_observer cimport is_repetition
 from cycle cimport IncomingMessage, Output, Request

@@ -13,8 +13,8 @@
 #     supervision.pxd        does the arm do what it is asked to?
 #     phase_changes.pxd      what follows if not, and every other change of phase
 #     open_loop_stop.pxd     what is done when states stop
-#     request_handlers.pxd   what is done when somebody asks for something
-#     settings_check.pxd     may settings and payload change here?
+#     request_handlers.pxd   what is done when somebody asks for something, and may settings and
+#                            payload change here?
 
 from libc.math cimport INFINITY, M_PI, isfinite, round
 from libc.string cimport memcpy
@@ -142,9 +142,7 @@ cdef inline bint is_repeated_for_us(const Controller* c, double now) noexcept no
 
 
 cdef inline bint confirm(Controller* c, const double* q, const double* qd) noexcept nogil:
-    """Believe the only state that there is; or look at it again, if the arm could not be taken over
-    from there: settings may have changed since.
-    """
+    """Believe the only state that there is; or look at it anew: settings may have changed."""
     if not c.observer.begun:
         return observe_state(&c.observer, q, qd, 0.0, False, True, &c.arm.settings)
     c.observer.confirmed = True

@@ -104,7 +104,7 @@ cdef class CompiledController(CycleOwner):
         self.control.drives.echo = self.control.drives.cut + 2 * n
         place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
-        place_motion(&c.task.motion, n, m.doubles(MOTION_ROWS * n))
+        place_motion(&c.task.motion, n, m.doubles(MOTION_ROWS * n), &c.arm.limits)
         place_impedance(&c.task.cartesian.law, m.doubles(impedance_memory(n)), n)
         place_rows(<double**> &c.task.cartesian.virtual_arm, sizeof(VirtualArm), m.doubles(4 * n),
                    n)
@@ -161,9 +161,7 @@ cdef class CompiledController(CycleOwner):
 
     def take_state(self, double now, cnp.ndarray q not None, qd=None, effort=None,
                    double stamp=0.0):
-        """Answer a joint state as ``TorqueController.accept_state`` does; a stamp on the clock of
-        ``now`` tells how late it comes.
-        """
+        """As ``TorqueController.accept_state``; a stamp on the clock of ``now`` tells its age."""
         self._measure(0, q, "q")
         self._measure(1, qd, "qd")
         self._measure(2, effort, "effort")
@@ -171,9 +169,7 @@ cdef class CompiledController(CycleOwner):
         return self._tell(take_part(&self.control, now, stamp, age_by_stamp(now, stamp), True))
 
     def take_locked(self, Py_ssize_t joint, double position):
-        """Take the position of a locked joint, by its index, as a joint state tells it; returns
-        whether it is plausible.
-        """
+        """Take the position of a locked joint by its index; returns whether it is plausible."""
         hear(&self.control.locked, joint, position)
         return not self.control.locked.refused[joint]
 
@@ -278,9 +274,7 @@ cdef class CompiledController(CycleOwner):
 
     @property
     def told(self):
-        """(n,) the last command as drives are told it, each in its unit; a position with its offset
-        that makes the torque.
-        """
+        """(n,) the last command in the drives' units; of a position, with its torque's offset."""
         cdef ControlCycle* cycle = &self.control
         return values(cycle.drives.command if cycle.drives.units.converts
                       else cycle.controller.sent.governor.command, cycle.controller.n)

@@ -7,7 +7,7 @@ from libc.string cimport memset
 
 from control.arm cimport Arm
 from control.cartesian_mode cimport CartesianMode
-from control.events cimport (CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Reason, NoteKind)
+from control.events cimport CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Reason, NoteKind
 from control.motion cimport Motion
 from control.phases cimport (DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_OPEN_LOOP, OPEN_LOOP,
                              PHASES, REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
@@ -48,9 +48,7 @@ cdef inline void note(const StateMachine* m, NoteKind kind, Py_ssize_t index, do
 
 
 cdef inline void note_cause(StateMachine* m, const Reason* reason) noexcept nogil:
-    """Report why the arm is held, and store it. While the arm settles after a deactivation, the
-    stored cause stays.
-    """
+    """Report why the arm is held, and store it unless the arm settles after a deactivation."""
     if m.phase != SETTLING or reason.code == CAUSE_DEACTIVATED:
         m.hold = reason[0]
         m.causes += 1

@@ -227,9 +227,7 @@ cdef inline void take_torques(const DriveUnits* u, const ModelBlend* models, con
 
 cdef inline void compare_efforts(DriveConversion* drives, const Controller* c,
                                  const double* effort) noexcept nogil:
-    """Sum up how measured torques (n,) compare with the last command: drives exert what they are
-    told, whatever the arm's model, load or contact.
-    """
+    """Compare measured torques (n,) with the last command: drives exert what they are told."""
     cdef const double* command = c.sent.governor.command
     cdef Py_ssize_t n = c.n
     if not c.sent.has_begun or c.positions.used or not is_measured(c, effort):

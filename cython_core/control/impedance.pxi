@@ -67,9 +67,7 @@ cdef class CompiledImpedance:
 
     def torque(self, cnp.ndarray q not None, cnp.ndarray qd not None, double dt,
                cnp.ndarray gravity not None, cnp.ndarray out not None):
-        """The law's torque (n,) after a step of time dt, and gravity's, without the GIL; returns 1
-        + the index of a joint that moves no inertia, or 0.
-        """
+        """The law's torque (n,) after dt, and gravity's; 1 + a joint of no inertia, or 0."""
         cdef Py_ssize_t n = self.arm.n
         cdef const double* q_ = numbers(q, n, "q")
         cdef const double* qd_ = numbers(qd, n, "qd")

@@ -124,9 +124,7 @@ cdef inline void modes_of_spring(Impedance* law) noexcept nogil:
 
 
 cdef inline void modes_of_shape(Impedance* law) noexcept nogil:
-    """The modes between shaped and real inertia, and what shaping makes of each (rule 7); the
-    frequencies and dampings are those of the axes.
-    """
+    """The modes between shaped and real inertia (rule 7); frequency and damping of the axes."""
     cdef const double* m = law.settings.shaped_inertia
     cdef double[36] P
     cdef double[72] scratch

@@ -73,10 +73,7 @@ cdef inline double feedback(const JointSettings* joints, Py_ssize_t i, Py_ssize_
 
 cdef inline void add_predicted_feedback(const Arm* arm, const double* state, const double* desired,
                                         double held, double* torque) noexcept nogil:
-    """Add the change of Kp e + Kd ed within the time ``held``.
-
-    The errors are predicted by M edd = -(Kp e + Kd ed), taken at the end of that time.
-    """
+    """Add the change of Kp e + Kd ed within ``held``, by M edd = -(Kp e + Kd ed) at its end."""
     cdef const DynamicsInterface* model = arm.models.newest.model
     cdef const JointSettings* joints = &arm.joints
     cdef Py_ssize_t n = model.n
@@ -117,10 +114,7 @@ cdef inline void computed_torque(const Arm* arm, const double* state, const doub
 
 cdef inline void law(const Arm* arm, const double* state, const double* desired,
                      const double* sliding, double held, double* torque) noexcept nogil:
-    """The effort of the mode in use, plus the motion's own.
-
-    held: how long the command will act [s] in a slow loop, else 0.
-    """
+    """The mode's effort, plus the motion's own. held: how long it acts in a slow loop [s], or 0."""
     cdef Py_ssize_t n = arm.models.n
     cdef Feedback kind = arm.settings.mode.feedback
     if kind == FEEDBACK_DAMPING or kind == FEEDBACK_SPRING:     # the spring's: cartesian_impedance

@@ -54,9 +54,7 @@ cdef inline void rotate(const double* R, const double* x, double* out) noexcept 
 
 
 cdef inline void move_wrench(const double* pose, const double* wrench, double* out) noexcept nogil:
-    """out = a wrench (6) on a frame with that pose (16), at the origin and in the axes of the frame
-    in which the pose is.
-    """
+    """out = a wrench (6) on a frame with a pose (16), in the frame in which the pose is."""
     cdef double[3] origin
     for k in range(3):
         origin[k] = pose[4 * k + 3]
@@ -72,9 +70,7 @@ cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
 
 
 cdef inline bint is_last_sample(MeasuredWrench* measured, const double* sample) noexcept nogil:
-    """Whether a sample (6) is the last one again: it came twice, or from a driver that is faster
-    than its sensor.
-    """
+    """Whether a sample (6) is the last one again, as from drivers faster than their sensors."""
     if measured.count and memcmp(sample, measured.samples[measured.count % WINDOW],
                                  6 * sizeof(double)) == 0:
         return measured.at - measured.gated_at < SAME * measured.interval
@@ -174,9 +170,7 @@ cdef inline bint is_fresh(const MeasuredWrench* measured, double now,
 
 
 cdef inline void find_sensed(Impedance* law, const MeasuredWrench* measured) noexcept nogil:
-    """Find the wrench that acts from outside: what was measured without the payload's weight, or
-    nothing if it is too old.
-    """
+    """The wrench from outside: as measured, without the payload's weight; 0 if it is too old."""
     cdef double* f = law.sensed
     cdef double[3] arm
     if not measured.is_there:
@@ -278,11 +272,7 @@ cdef inline void shift(const Impedance* law, const double* by, double* pose) noe
 
 cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wrench, bint measured,
                                double dt) noexcept nogil:
-    """Move target and desired pose along the force axes, and feed the rest of the asked wrench (6)
-    forward.
-
-    measured: whether ``law.sensed`` is.
-    """
+    """Move target and desired pose along the force axes; feed the rest of the wrench forward."""
     cdef double[6] asked, sensed, error, displacement
     to_axes(law, wrench, 1, asked)
     to_axes(law, law.sensed, 1, sensed)

@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 
 from control.events cimport ENDED, GRANTED, STARTS_TOO_FAR, Reason, because
 from control.fault_bounds cimport CATCH_UP_SPEED
-from control.settings cimport JointLimits
+from control.settings cimport JointLimits, within_joint
 
 cdef enum Degree:            # of a polynomial between two points, by the fields that both have
     STRAIGHT, CUBIC, QUINTIC
@@ -49,6 +49,7 @@ cdef struct Motion:
     const Path* path         # NULL: none
     double path_start        # when the path's time is zero
     Py_ssize_t piece         # of the path, where it was last looked at
+    const JointLimits* limits
     double* correction       # (3, n) of position, velocity and acceleration
     double* lasts            # (3, n) time that each of these takes [s]
     double* correction_effort    # (2, n)
@@ -274,9 +275,7 @@ cdef inline void line(Py_ssize_t n, const double* start, const double* end, doub
 
 cdef inline void connect(Py_ssize_t n, const double* start, const double* end, Degree degree,
                          double duration, double* c) noexcept nogil:
-    """Through both positions, from CUBIC on with both velocities, of QUINTIC with both
-    accelerations.
-    """
+    """Through both positions, from CUBIC on also velocities, and in a QUINTIC accelerations."""
     cdef double squared = duration * duration, cubed = squared * duration
     memset(c, 0, 6 * n * sizeof(double))
     line(n, start, end, duration, c)
@@ -311,9 +310,10 @@ cdef enum:
     MOTION_ROWS = 32         # (n,) of memory that a motion takes
 
 
-cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept nogil:
+cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory,
+                              const JointLimits* limits) noexcept nogil:
     """Take (MOTION_ROWS, n) numbers that are zero."""
-    m.n, m.base, m.base_effort = n, memory, memory + 6 * n
+    m.limits, m.n, m.base, m.base_effort = limits, n, memory, memory + 6 * n
     m.correction, m.lasts, m.correction_effort = memory + 8 * n, memory + 11 * n, memory + 14 * n
     m.offset, m.zero, m.before = memory + 16 * n, memory + 20 * n, memory + 24 * n
     m.look = memory + 28 * n
@@ -385,9 +385,7 @@ cdef inline bint stop_stays_within(double q, double v, double a, double duration
 
 cdef inline double time_to_limit(double distance, double v, double a,
                                  double duration) noexcept nogil:
-    """How long a stop takes that ends at a limit, from a distance before it [s]; ``duration`` where
-    none does.
-    """
+    """How long a stop takes that ends at a limit, a distance ahead [s]; or ``duration``."""
     cdef double root = 0.25 * v * v + a * distance / 3.0
     speed = 0.5 * v + copysign(sqrt(max(root, 0.0)), distance)
     if root < 0.0 or not distance * speed > 0.0:
@@ -475,7 +473,7 @@ cdef inline void stopping_position(Py_ssize_t n, const double* state, double dur
         lasts[n + i] = stop_of_joint(limits, i, q, v, a, duration, &lasts[2 * n + i])
         lasts[i] = max(lasts[n + i], lasts[2 * n + i])
         end = q + 0.5 * v * lasts[n + i] + a * lasts[2 * n + i] * lasts[2 * n + i] / 12.0
-        position[i] = min(max(end, min(limits.lower[i], q)), max(limits.upper[i], q))
+        position[i] = within_joint(limits, i, q, end)
 
 
 cdef inline void correct(Motion* m, Py_ssize_t i, const double* offset) noexcept nogil:
@@ -493,9 +491,7 @@ cdef inline double joint_lasts(const Motion* m, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline void begin_correction(Motion* m, double time, const double* offset) noexcept nogil:
-    """Begin the correction of an offset (4, n), whose joints are set; its effort takes as long as
-    the longest.
-    """
+    """Begin the correction of an offset (4, n); its effort takes as long as the longest joint."""
     cdef double longest = 0.0
     for i in range(m.n):
         longest = max(longest, joint_lasts(m, i))
@@ -504,15 +500,15 @@ cdef inline void begin_correction(Motion* m, double time, const double* offset) 
     m.end = max(m.end, m.correction_end)
 
 
-cdef inline void stop_from(Motion* m, double time, const double* state, double duration,
-                           const JointLimits* limits) noexcept nogil:
+cdef inline void stop_from(Motion* m, double time, const double* state,
+                           double duration) noexcept nogil:
     """Come to rest from a motion state within a duration [s], or as soon as the limits of
     acceleration and jerk allow, all the way within the position limits.
     """
     cdef double* offset = m.offset
     cdef Py_ssize_t n = m.n
     memcpy(offset, state, 4 * n * sizeof(double))
-    stopping_position(n, state, duration, limits, m.lasts, offset)
+    stopping_position(n, state, duration, m.limits, m.lasts, offset)
     hold_at(m, time, offset)
     for i in range(n):
         offset[i] = state[i] - offset[i]
@@ -526,13 +522,13 @@ cdef inline bint is_outside(const JointLimits* limits, Py_ssize_t i, double star
     return not min(limits.lower[i], start) <= q <= max(limits.upper[i], start)
 
 
-cdef inline bint leaves_range(Motion* m, double time, const double* state, double wait,
-                              const JointLimits* limits) noexcept nogil:
+cdef inline bint leaves_range(Motion* m, double time, const double* state,
+                              double wait) noexcept nogil:
     """Whether the motion leaves the range on its way from a state within a time [s]."""
     for k in range(1, LOOKS):
         for i in range(m.n):
-            if is_outside(limits, i, state[i],
-                          position_without_correction(m, i, time + wait * k / LOOKS)):
+            q = position_without_correction(m, i, time + wait * k / LOOKS)
+            if is_outside(m.limits, i, state[i], q):
                 return True
     return False
 
@@ -542,15 +538,15 @@ cdef inline double look_at(const Motion* m, Py_ssize_t i, Py_ssize_t k) noexcept
     return joint_lasts(m, i) * (k * k) / (LOOKS * LOOKS)
 
 
-cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time, double start,
-                                         const JointLimits* limits) noexcept nogil:
+cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time,
+                                         double start) noexcept nogil:
     """Whether a joint's correction leads a motion out of the range that would stay in it."""
     for k in range(1, LOOKS):
         position = position_without_correction(m, i, time + look_at(m, i, k))
         m.look[i] = position
         add_correction_of(m.correction, m.lasts, m.n, i, look_at(m, i, k), m.look)
-        if (not is_outside(limits, i, start, position)
-                and is_outside(limits, i, start, m.look[i])):
+        if (is_outside(m.limits, i, start, m.look[i])
+                and not is_outside(m.limits, i, start, position)):
             return True
     return False
 
@@ -600,8 +596,8 @@ cdef inline bint adds_speed(Motion* m, Py_ssize_t i, double time, double start,
     return all > fastest + bound
 
 
-cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, double start,
-                                      const JointLimits* limits) noexcept nogil:
+cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time,
+                                      double start) noexcept nogil:
     """Whether a joint's correction takes the motion beyond the limits of acceleration and jerk; its
     acceleration is not its own, but fades as soon as it can.
 
@@ -620,27 +616,26 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
         s = at / m.lasts[2 * n + i]
         if s < 1.0:
             own -= m.correction[2 * n + i] * (1.0 - s) * (1.0 - 3.0 * s)
-        bound = limits.deceleration[i]
+        bound = m.limits.deceleration[i]
         if all * (slope_at(c, n, i, since) + m.look[n + i]) > 0.0:
-            bound = limits.acceleration[i]
+            bound = m.limits.acceleration[i]
         if (is_beyond(all, own, max(bound, fabs(start)))
-                or is_beyond(all - before, own - own_before, SEEN * limits.jerk[i] * step)):
+                or is_beyond(all - before, own - own_before, SEEN * m.limits.jerk[i] * step)):
             return True
         before, own_before = all, own
     return False
 
 
 cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, double duration,
-                                 double longer, double place, double share,
-                                 const JointLimits* limits) noexcept nogil:
+                                 double longer, double place, double share) noexcept nogil:
     """Give a joint's correction its times: ``duration`` [s], more where a velocity or what is off
     in place ask for it; the velocity's is ``longer`` times as long, the place's ``place`` times.
     share: as of ``blend``.
     """
     cdef Py_ssize_t n = m.n
-    cdef double v = offset[n + i], a = offset[2 * n + i], jerk = limits.jerk[i]
-    cdef double bound = min(limits.acceleration[i], limits.deceleration[i])
-    cdef double speed = share * limits.velocity[i], faster = BEND_SPEED * limits.velocity[i]
+    cdef double v = offset[n + i], a = offset[2 * n + i], jerk = m.limits.jerk[i]
+    cdef double bound = min(m.limits.acceleration[i], m.limits.deceleration[i])
+    cdef double speed = share * m.limits.velocity[i], faster = BEND_SPEED * m.limits.velocity[i]
     m.lasts[n + i] = max(duration, braking_time(v, a, bound, jerk))
     x = offset[i]
     if v * x < 0.0:                         # it is on its way already: it need not brake first
@@ -663,38 +658,37 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
 
 
 cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double* state,
-                             const double* offset, double duration, double share,
-                             const JointLimits* limits) noexcept nogil:
+                             const double* offset, double duration, double share) noexcept nogil:
     """Make a joint's correction longer where it accelerates too much, and shorter where it would
     leave the range, which counts for more. What removes the velocity goes first, but not so long
     that it adds speed, since the arm falls behind with what removes the distance.
     """
     cdef Py_ssize_t n = m.n
-    cdef double hardest = HARDEST * max(min(limits.acceleration[i], limits.deceleration[i]),
+    cdef double hardest = HARDEST * max(min(m.limits.acceleration[i], m.limits.deceleration[i]),
                                         fabs(state[2 * n + i]))
     cdef double longer = 0.0
-    plan_correction(m, i, offset, duration, 1.0, 1.0, share, limits)
+    plan_correction(m, i, offset, duration, 1.0, 1.0, share)
     for whole in range(2):
         longer = 1.0
         while (longer < LONGEST_BLEND
-               and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
+               and accelerates_too_much(m, i, time, state[2 * n + i])):
             longer /= SHORTER
-            plan_correction(m, i, offset, duration, longer, longer if whole else 1.0, share, limits)
-            if not whole and adds_speed(m, i, time, state[n + i], share * limits.velocity[i]):
+            plan_correction(m, i, offset, duration, longer, longer if whole else 1.0, share)
+            if not whole and adds_speed(m, i, time, state[n + i], share * m.limits.velocity[i]):
                 longer *= SHORTER
-                plan_correction(m, i, offset, duration, longer, 1.0, share, limits)
+                plan_correction(m, i, offset, duration, longer, 1.0, share)
                 break
         if longer < LONGEST_BLEND:
             break
     while (joint_lasts(m, i) > SHORTEST_STOP and largest_acceleration(m, i) < hardest
-           and correction_leaves_range(m, i, time, state[i], limits)):
+           and correction_leaves_range(m, i, time, state[i])):
         for k in range(3):
             m.lasts[k * n + i] = max(SHORTER * m.lasts[k * n + i], SHORTEST_STOP)
         correct(m, i, offset)
 
 
 cdef inline void blend(Motion* m, double time, const double* state, const double* offset,
-                       double duration, double share, const JointLimits* limits) noexcept nogil:
+                       double duration, double share) noexcept nogil:
     """Lead in from a motion state, which is an offset (4, n) away from the motion, within the
     limits of position, acceleration and jerk.
 
@@ -703,18 +697,17 @@ cdef inline void blend(Motion* m, double time, const double* state, const double
     """
     duration = max(duration, SHORTEST_STOP)
     for i in range(m.n if share == BLEND_SPEED else 0):   # a quintic's peak is 15/8 of its mean
-        duration = max(duration, 1.875 * fabs(offset[i]) / (BLEND_SPEED * limits.velocity[i]))
+        duration = max(duration, 1.875 * fabs(offset[i]) / (BLEND_SPEED * m.limits.velocity[i]))
     for i in range(m.n):
-        blend_joint(m, i, time, state, offset, duration, share, limits)
+        blend_joint(m, i, time, state, offset, duration, share)
     begin_correction(m, time, offset)
 
 
-cdef inline bint is_reached(const Motion* m, const double* offset, double h,
-                           const JointLimits* limits) noexcept nogil:
+cdef inline bint is_reached(const Motion* m, const double* offset, double h) noexcept nogil:
     """Whether an offset (4, n), its effort aside, is no more than what a step h [s] may change."""
     cdef Py_ssize_t n = m.n
     for i in range(n):
-        bound = min(limits.acceleration[i], limits.deceleration[i])
+        bound = min(m.limits.acceleration[i], m.limits.deceleration[i])
         if not (fabs(offset[i]) <= 0.5 * bound * h * h and fabs(offset[n + i]) <= bound * h):
             return False
     return True
@@ -722,7 +715,7 @@ cdef inline bint is_reached(const Motion* m, const double* offset, double h,
 
 cdef inline void follow_set_point(Motion* m, double time, const double* state,
                                   const double* set_point, double duration, double share,
-                                  double h, const JointLimits* limits) noexcept nogil:
+                                  double h) noexcept nogil:
     """Follow a set-point (4, n) from a motion state, extrapolated at constant acceleration; it is
     led in to within a duration [s], unless a step h [s] reaches it.
     """
@@ -730,12 +723,12 @@ cdef inline void follow_set_point(Motion* m, double time, const double* state,
     extrapolate(m, time, set_point)
     for i in range(4 * m.n):
         offset[i] = state[i] - set_point[i]
-    if not is_reached(m, offset, h, limits):
-        blend(m, time, state, offset, duration, share, limits)
+    if not is_reached(m, offset, h):
+        blend(m, time, state, offset, duration, share)
 
 
-cdef inline bint runs_into_limit(const Motion* m, double time, const double* state, double h,
-                                 const JointLimits* limits) noexcept nogil:
+cdef inline bint runs_into_limit(const Motion* m, double time, const double* state,
+                                 double h) noexcept nogil:
     """Whether an extrapolation leads a joint out of its range unless it is braked within a step h
     [s]. state: what is asked for.
     """
@@ -743,14 +736,13 @@ cdef inline bint runs_into_limit(const Motion* m, double time, const double* sta
         q, v = state[i], state[m.n + i]
         if v * slope_at(m.base, m.n, i, max(time - m.base_start, 0.0)) <= 0.0:
             continue
-        way = v * h + 0.5 * v * fabs(v) / limits.deceleration[i]
-        if (q + way > limits.upper[i]) if v > 0.0 else (q + way < limits.lower[i]):
+        way = v * h + 0.5 * v * fabs(v) / m.limits.deceleration[i]
+        if (q + way > m.limits.upper[i]) if v > 0.0 else (q + way < m.limits.lower[i]):
             return True
     return False
 
 
-cdef inline bint leads_too_fast(const Motion* m, const double* state, double wait,
-                                const JointLimits* limits) noexcept nogil:
+cdef inline bint leads_too_fast(const Motion* m, const double* state, double wait) noexcept nogil:
     """Whether the polynomial that leads a moving arm to a first point is beyond the limits of
     velocity and acceleration, and beyond what the arm does already.
     """
@@ -759,9 +751,9 @@ cdef inline bint leads_too_fast(const Motion* m, const double* state, double wai
         since = wait * k / LOOKS
         for i in range(n):
             v, a = slope_at(m.base, n, i, since), curvature_at(m.base, n, i, since)
-            bound = limits.acceleration[i] if a * v > 0.0 else limits.deceleration[i]
+            bound = m.limits.acceleration[i] if a * v > 0.0 else m.limits.deceleration[i]
             if (fabs(a) > 1.05 * max(bound, fabs(state[2 * n + i]))
-                    or fabs(v) > 1.05 * max(limits.velocity[i], fabs(state[n + i]))):
+                    or fabs(v) > 1.05 * max(m.limits.velocity[i], fabs(state[n + i]))):
                 return True
     return False
 
@@ -786,8 +778,7 @@ cdef inline void extend_back(Motion* m, const Path* path, double wait) noexcept 
 
 
 cdef inline void follow_path(Motion* m, const Path* path, double start, double time,
-                             const double* state, const JointLimits* limits,
-                             double transition) noexcept nogil:
+                             const double* state, double transition) noexcept nogil:
     """Follow a trajectory that starts at ``start``, from the motion state asked for at ``time``.
 
     If the first point is far ahead, a polynomial from a moving state would swing far out: the arm
@@ -813,17 +804,17 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     if wait > 0.0:
         memcpy(offset, state, 4 * n * sizeof(double))
         if wait > LONG_LEAD * transition:
-            stopping_position(n, state, transition, limits, m.lasts, offset)
+            stopping_position(n, state, transition, m.limits, m.lasts, offset)
             memset(offset + n, 0, 2 * n * sizeof(double))
         if (begins_as_given or wait >= transition) and is_in_reach(
-                n, offset, path.first, wait, limits.velocity):
+                n, offset, path.first, wait, m.limits.velocity):
             connect(n, offset, path.first, path.lead, wait, m.base)
             if path.leads_effort:
                 line(n, offset + 3 * n, path.first + 3 * n, wait, m.base_effort)
-            if (leaves_range(m, time, state, wait, limits)
+            if (leaves_range(m, time, state, wait)
                     or (waits and path.lead == STRAIGHT)
                     or ((waits or not begins_as_given)
-                        and leads_too_fast(m, offset, wait, limits))):
+                        and leads_too_fast(m, offset, wait))):
                 extend_back(m, path, wait)
         else:
             extend_back(m, path, wait)
@@ -836,5 +827,4 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     if begins_as_given and not any_nonzero(offset, n):
         memset(offset, 0, 3 * n * sizeof(double))
     if any_nonzero(offset, 4 * n):
-        blend(m, time, state, offset, takeover_time(path, n, m.before, transition), share,
-              limits)
+        blend(m, time, state, offset, takeover_time(path, n, m.before, transition), share)

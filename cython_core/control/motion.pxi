@@ -165,6 +165,8 @@ cdef class CompiledMotion:
     """
 
     cdef Motion motion
+    cdef JointLimits limits
+    cdef list kept                     # memory of the limits
     cdef cnp.ndarray memory
     cdef readonly CompiledPath path
 
@@ -172,13 +174,13 @@ cdef class CompiledMotion:
                  cnp.ndarray lower not None, cnp.ndarray upper not None,
                  cnp.ndarray velocity not None, cnp.ndarray rates not None, double transition):
         cdef Py_ssize_t n = cnp.PyArray_DIM(path.points, 2)
-        cdef list kept = []
-        cdef JointLimits limits = joint_limits(n, lower, upper, velocity, rates, kept)
+        self.kept = []
+        self.limits = joint_limits(n, lower, upper, velocity, rates, self.kept)
         self.path, self.memory = path, np.zeros(MOTION_ROWS * n)
-        place_motion(&self.motion, n, floats(self.memory))
+        place_motion(&self.motion, n, floats(self.memory), &self.limits)
         extrapolate(&self.motion, now, numbers(desired, 4 * n, "desired"))
         follow_path(&self.motion, &path.path, 0.0, now, numbers(desired, 4 * n, "desired"),
-                    &limits, transition)
+                    transition)
 
     @property
     def end(self):

@@ -56,9 +56,7 @@ cdef inline void reckon(Controller* c, double now) noexcept nogil:
 
 
 cdef inline double effort_share(Controller* c, double now, double duration) noexcept nogil:
-    """Plan a stop from ``state``; returns the largest share of an effort limit that it takes, or of
-    what the torque rate allows.
-    """
+    """Plan a stop from ``state``; returns the largest share it takes of effort or torque rate."""
     cdef const JointSettings* joints = &c.arm.joints
     cdef double* desired = c.task.desired
     cdef double* torque = c.scratch
@@ -67,7 +65,9 @@ cdef inline double effort_share(Controller* c, double now, double duration) noex
     cdef JointLimits limits = c.arm.limits
     # Its efforts are looked at here, in the posture in which it is: they say how short it may be.
     limits.velocity = limits.acceleration = limits.deceleration = limits.jerk = c.unlimited
-    stop_from(&c.task.motion, now, c.task.state, duration, &limits)
+    c.task.motion.limits = &limits
+    stop_from(&c.task.motion, now, c.task.state, duration)
+    c.task.motion.limits = &c.arm.limits
     step = (c.task.motion.end - now) / STOP_LOOKS
     for k in range(STOP_LOOKS):
         sample(&c.task.motion, now + k * step, desired)
@@ -95,9 +95,7 @@ cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
 
 
 cdef inline bint open_loop_command(Controller* c, double now) noexcept nogil:
-    """Brake the arm by the model; without blind_stop, hold it by gravity and damping that decays,
-    because it is for the estimated velocity, which grows old.
-    """
+    """Brake the arm by the model; without blind_stop hold it by gravity and fading damping."""
     cdef Observer* o = &c.observer
     cdef double* desired = c.task.desired
     cdef double dt = now - c.sent.at

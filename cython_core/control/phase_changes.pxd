@@ -15,8 +15,7 @@ from control.controller_state cimport (Controller, SetPoints, StateMachine, begi
 from control.events cimport (ABANDON_MOTION, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP,
                              CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT,
                              HOLD_BY_GRAVITY, LEAVE, NO_CAUSE, STOP_OPEN_LOOP, Action, Reason)
-from control.fault_bounds cimport (AWAITED, CATCH_UP_SPEED, SETTLING_TIME, STANDING,
-                                   STANDING_SPEED)
+from control.fault_bounds cimport AWAITED, CATCH_UP_SPEED, SETTLING_TIME, STANDING, STANDING_SPEED
 from control.measured_wrench cimport measure_anew
 from control.motion cimport (TAKEOVER, follow_set_point, leads_to_rest, runs_into_limit, sample,
                              stop_from)
@@ -26,8 +25,7 @@ from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAI
                              STATE, STATES_STOPPED, STOPPED, STOPPING, TRACK)
 from control.settings cimport FEEDBACK_SPRING, LEADS_END_EFFECTOR, Mode
 from control.state_clock cimport start_clock
-from control.state_observer cimport (Observer, forget, max_speed_share, seen_state,
-                                     trust_velocities)
+from control.state_observer cimport Observer, forget, max_speed_share, seen_state, trust_velocities
 from control.torque_governor cimport begin_transfer, is_missed, push_no_further
 
 
@@ -39,7 +37,7 @@ cdef inline void stop_desired(Controller* c, double time) noexcept nogil:
         stop_target(&c.task.cartesian, c.arm.settings.stop_time)
         begin_transfer(&c.sent.governor, c.arm.settings.blend_time)
     sample(&c.task.motion, time, c.task.state)
-    stop_from(&c.task.motion, time, c.task.state, c.arm.settings.stop_time, &c.arm.limits)
+    stop_from(&c.task.motion, time, c.task.state, c.arm.settings.stop_time)
 
 
 cdef inline void hold_from(Controller* c, const double* q, const double* qd) noexcept nogil:
@@ -48,7 +46,7 @@ cdef inline void hold_from(Controller* c, const double* q, const double* qd) noe
     memset(c.task.state, 0, 4 * c.n * sizeof(double))
     memcpy(c.task.state, q, c.n * sizeof(double))
     memcpy(c.task.state + c.n, qd, c.n * sizeof(double))
-    stop_from(&c.task.motion, time, c.task.state, stop_time, &c.arm.limits)
+    stop_from(&c.task.motion, time, c.task.state, stop_time)
     c.stuck.begins = True
     sample(&c.task.motion, time, c.task.desired)
     memcpy(c.task.driven, c.task.desired + c.n, c.n * sizeof(double))
@@ -268,9 +266,7 @@ cdef inline void arrive(Controller* c) noexcept nogil:
 
 
 cdef inline void rest_at_set_point(Controller* c, double now, double time) noexcept nogil:
-    """Come to rest at the last set-point of a stream of positions when the next one fails to come:
-    the velocity was not what was asked for.
-    """
+    """Come to rest at the last of a stream of positions that ends: its speed was not asked for."""
     cdef SetPoints* stream = &c.task.set_points
     cdef double late = min(AWAITED * stream.period, c.arm.settings.reference_timeout)
     if not stream.is_estimated or now - stream.at <= late:
@@ -281,13 +277,11 @@ cdef inline void rest_at_set_point(Controller* c, double now, double time) noexc
     memcpy(c.scratch, stream.q, c.n * sizeof(double))
     memset(stream.velocity, 0, c.n * sizeof(double))
     follow_set_point(&c.task.motion, time, c.task.state, c.scratch, TAKEOVER * stream.period,
-                     CATCH_UP_SPEED, usual_step(c), &c.arm.limits)
+                     CATCH_UP_SPEED, usual_step(c))
 
 
 cdef inline bint sinks(const Controller* c) noexcept nogil:
-    """Whether the arm, which feedback had brought to rest, falls without it: it carries a load of
-    which the model does not know.
-    """
+    """Whether the arm falls without feedback: it carries a load that the model does not know."""
     return (c.machine.phase == SETTLING and c.machine.bears and not c.machine.brakes
             and not stands(&c.observer)
             and is_missed(&c.sent.governor, seen_state(&c.observer) + c.n))
@@ -322,7 +316,7 @@ cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept 
             fire(m, SET_POINTS_STOPPED)
         return False
     rest_at_set_point(c, now, time)
-    if runs_into_limit(&c.task.motion, time, c.task.desired, usual_step(c), &c.arm.limits):
+    if runs_into_limit(&c.task.motion, time, c.task.desired, usual_step(c)):
         stop_desired(c, time)
     if (now - c.task.set_points.at > c.arm.settings.reference_timeout
             and not leads_to_rest(&c.task.motion, time) and fire(m, SET_POINTS_STOPPED)):

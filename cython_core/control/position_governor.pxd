@@ -65,9 +65,7 @@ cdef inline bint stops_before(double distance, double speed, double braking) noe
 cdef inline void follow_position(double* q, double* qd, double goal, double speed, double lower,
                                  double upper, double max_speed, double a,
                                  double h) noexcept nogil:
-    """Advance a joint by a step h [s] towards a position and velocity that are asked for then; a:
-    bound of acceleration.
-    """
+    """Lead a joint to a position and velocity after a step h [s]; a: bound of acceleration."""
     lower, upper = fmin(lower - LIMIT_SLACK, q[0]), fmax(upper + LIMIT_SLACK, q[0])
     if not lower <= goal <= upper:
         goal, speed = fmin(fmax(goal, lower), upper), 0.0
@@ -91,9 +89,7 @@ cdef inline void follow_position(double* q, double* qd, double goal, double spee
 cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits,
                                   const double* goal, const double* speed, double dt,
                                   double longest) noexcept nogil:
-    """Work out the next command; what is not finite is not followed: the joint stops. dt: since the
-    last command [s], of which ``longest`` may move the joints.
-    """
+    """The next command; what is not finite stops a joint. Of dt [s] ``longest`` may move joints."""
     cdef double h = fmin(dt, longest)
     for i in range(g.n):
         a = drive_acceleration(limits, i)

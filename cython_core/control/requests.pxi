@@ -141,9 +141,7 @@ cdef class TargetRequest(ControlRequest):
 
 
 cdef class ModelRequest(ControlRequest):
-    """Go over to another payload or gravity, a ``BoundDynamics`` for nobody else's use, within a
-    time [s]; 0 at once.
-    """
+    """Go over to another payload or gravity, a ``BoundDynamics`` of its own, in a time [s]."""
 
     cdef ModelPayload change
     cdef readonly object dynamics
@@ -216,6 +214,12 @@ cdef class DeadlineRequest(ControlRequest):
         self.address = <size_t> &self.deadline
 
 
+SNAPSHOT = {  # rows of its ``arrays``
+    "q": 0, "qd": 1, "desired": slice(2, 6), "command": 6, "asked": 7, "gravity": 8,
+    "model_torque": 9, "heard_qd": 10, "standing_speed": 11, "drive_counts": slice(12, 17),
+}
+
+
 cdef class SnapshotRequest(ControlRequest):
     """What the controller knows at one moment.
 
@@ -250,21 +254,12 @@ cdef class SnapshotRequest(ControlRequest):
         self.address = <size_t> &self.payload
 
     def __getattr__(self, str name):
+        if name in SNAPSHOT:
+            return self.arrays[SNAPSHOT[name]]
         try:
             return (<dict> self.payload.figures)[name]
         except KeyError:
             raise AttributeError(name) from None
-
-    q = property(lambda self: self.arrays[0])
-    qd = property(lambda self: self.arrays[1])
-    desired = property(lambda self: self.arrays[2:6])
-    command = property(lambda self: self.arrays[6])
-    asked = property(lambda self: self.arrays[7])
-    gravity = property(lambda self: self.arrays[8])
-    model_torque = property(lambda self: self.arrays[9])
-    heard_qd = property(lambda self: self.arrays[10])
-    standing_speed = property(lambda self: self.arrays[11])
-    drive_counts = property(lambda self: self.arrays[12:17])
 
     @property
     def stamp(self):

@@ -21,9 +21,7 @@ from joint_drives cimport standing_torque
 
 
 cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:
-    """Whether an effort tells what holds the arm; exactly zero on all joints means that it is not
-    measured, or that brakes hold the arm.
-    """
+    """Whether an effort tells what holds the arm; 0 in all joints: not measured, or brakes do."""
     return (c.arm.settings.start_from_measured_effort
             and not c.arm.settings.hardware_adds_gravity and any_nonzero(effort, c.n))
 

@@ -6,8 +6,8 @@
 
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan
 
-from control.fault_bounds cimport (CLOCK_DRIFT, CLOCK_JUMP, FEW, REMEMBERED, RESOLUTION,
-                                   SAME_PACE, STAMP_JITTER, UNSURE)
+from control.fault_bounds cimport (CLOCK_DRIFT, CLOCK_JUMP, FEW, REMEMBERED, RESOLUTION, SAME_PACE,
+                                   STAMP_JITTER, UNSURE)
 from stamp_order cimport NEWER, OLDER, SAME, stamp_order
 
 cdef struct StateClock:
@@ -80,10 +80,7 @@ cdef inline double overdue_at(const StateClock* k, double state_timeout) noexcep
 
 
 cdef inline double elapsed(const StateClock* k, double now, double stamp) noexcept nogil:
-    """Time since the last state [s]; not positive if this one is older.
-
-    Where the clock of the stamps was set back, by arrival.
-    """
+    """Time since the last state [s], by arrival if stamps were set back; <= 0 for older ones."""
     if stamp > 0.0:  # the last one may have been 0: a simulation's first state
         dt = stamp - k.stamp
         if stamp_order(dt, CLOCK_JUMP) in (OLDER, SAME, NEWER):

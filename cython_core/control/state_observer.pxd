@@ -201,9 +201,7 @@ cdef inline double believable(const Observer* o, Py_ssize_t i, double qd,
 
 cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
                         double dt) noexcept nogil:
-    """Whether a position out of reach is the third of three that agree: where the one before was,
-    or where the measured velocity has led from there, however fast.
-    """
+    """Whether a position is the third out of reach that agrees with the last, at rest or moving."""
     cdef double displacement = q - o.outlier[i], bound = reach(o, i, dt)
     cdef bint follows = (fabs(displacement) <= bound + dt * speed_bound(o.limits, i)
                          or fabs(displacement - qd * dt) <= bound)
@@ -239,9 +237,7 @@ cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
 
 cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double qd, double dt,
                          double left) noexcept nogil:
-    """Add a displacement and a velocity to what is compared over time; left: of what was there
-    before; 0: nothing is compared.
-    """
+    """Add to what is compared over time; left: share of what was there; 0: nothing is compared."""
     if left == 0.0:
         displacement = qd = 0.0
     o.discrepancy[i] = left * o.discrepancy[i] + displacement - qd * dt

@@ -65,9 +65,7 @@ cdef struct StuckJoints:
 
 cdef inline void feedback_efforts(const Arm* arm, const double* q, const double* qd,
                                   const double* desired, double* push) noexcept nogil:
-    """The feedback's share of the effort, for the desired state (4, n), and the same without the
-    velocities' share; push: (2, n).
-    """
+    """push, (2, n): feedback for a desired state (4, n), with and without its damping."""
     cdef const JointSettings* joints = &arm.joints
     cdef double* weight = arm.models.scratch
     cdef double* total = arm.models.scratch + arm.models.n
@@ -114,9 +112,7 @@ cdef inline bint was_stopped(const JointSettings* joints, Py_ssize_t i, double p
 
 
 cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil:
-    """Whether a joint's position has changed, or its measured velocity shows that it moves between
-    two steps of its encoder.
-    """
+    """Whether a joint's position changes, or its velocity shows it between encoder steps."""
     return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
 
 
@@ -168,9 +164,7 @@ cdef inline bint is_pushed(const StuckJoints* s, const JointSettings* joints) no
 
 cdef inline void find_friction(StuckJoints* s, const Arm* arm,
                                const double* presliding) noexcept nogil:
-    """Find the friction that holds each joint against the change of its push: the feedforward bears
-    some of it, or adds to it, as its presliding state says.
-    """
+    """Find the friction against the change of each push, less what the feedforward bears."""
     cdef const JointSettings* joints = &arm.joints
     for i in range(s.n):
         borne = 0.0
@@ -226,9 +220,7 @@ cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const do
 cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
                              const double* desired, const double* presliding,
                              const double* contact, double dt) noexcept nogil:
-    """Take a joint state into account, dt [s] after the last one; desired: (4, n) of the last
-    command; presliding: of the feedforward; contact: effort of what the end effector touches.
-    """
+    """Take a joint state, dt [s] after the last; desired: (4, n); contact: its effort (n,)."""
     cdef double* push = s.scratch                               # (2, n)
     cdef double* weight = s.scratch + 2 * s.n
     cdef double* effort = s.scratch + 3 * s.n
@@ -286,9 +278,7 @@ cdef inline bint is_stuck(StuckJoints* s, const Observer* o) noexcept nogil:
 
 cdef inline void add_expected(const StuckJoints* s, const Arm* arm, const double* desired,
                               double* q, double* qd) noexcept nogil:
-    """Add to positions that stay the same how far their joints are expected to have moved; desired:
-    (4, n) of the last command.
-    """
+    """Add how far joints that seem to stand are expected to have moved; desired: (4, n)."""
     cdef Py_ssize_t n = s.n
     for i in range(n):
         q[i] += s.expected[i]

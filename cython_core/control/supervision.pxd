@@ -26,9 +26,7 @@ cdef inline void report(const Controller* c, Reason* worst, Cause cause, Py_ssiz
 
 
 cdef inline void watch_speed(Controller* c, double dt, Reason* worst) noexcept nogil:
-    """Whether a joint is faster than allowed, and than a motion that is followed, for longer than a
-    bump lasts.
-    """
+    """Whether a joint exceeds its limit, and its motion, for longer than a bump lasts."""
     cdef bint follows = c.machine.phase == TRAJECTORY or c.machine.phase == REFERENCE
     cdef const double* desired_speed = c.task.desired + c.n if follows else c.zero
     cdef const double* qd = seen_state(&c.observer) + c.n
@@ -147,9 +145,7 @@ cdef inline bint is_too_often(Controller* c, bint was_trajectory, Reason* reason
 
 
 cdef inline bint would_be_sensed(const Controller* c, const Reason* reason) noexcept nogil:
-    """Whether drives do not follow in mode admittance, which yields to what its sensor measures:
-    that is something else than there is.
-    """
+    """Whether drives stay behind in mode admittance: its sensor does not measure what there is."""
     return (moves_virtual_arm(&c.arm) and c.task.cartesian.measured.is_there
             and reason.code == CAUSE_OFF_PATH)
 

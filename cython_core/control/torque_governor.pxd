@@ -71,10 +71,7 @@ cdef inline double acceleration_left(double left, double jerk, double reaction) 
 
 cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed, Py_ssize_t n,
                             const double* rate, double dt, double* torque) noexcept nogil:
-    """Change torques (n,), within the allowed range, as far as the speed limits require.
-
-    rate: (n,) torque rates; dt: time between commands [s].
-    """
+    """Change torques (n,), as allowed, where speed limits ask for it; rate: of torques (n,)."""
     cdef double* a = limits.acceleration
     cdef double reaction = fmax(REACTION, 2.0 * dt)
     for i in range(n):
@@ -185,9 +182,7 @@ cdef inline bint drives_further(const Governor* g, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline bint is_missed(const Governor* g, const double* qd) noexcept nogil:
-    """Whether the joints at these velocities (n,) move against the difference, which goes: they
-    sink under what it held.
-    """
+    """Whether joints sink, at velocities (n,) against the difference, under what that held."""
     cdef double power = 0.0
     for i in range(g.n):
         power += g.difference[i] * qd[i]

@@ -235,9 +235,7 @@ cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
 
 
 cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nogil:
-    """Compare a state with the prediction from the last one, and estimate the external torque;
-    False if forward dynamics or the observer fails.
-    """
+    """Compare a state with its prediction, find the external torque; False if either fails."""
     cdef const ShadowSettings* settings = shadow.settings
     cdef Py_ssize_t n = shadow.n
     cdef double dt = shadow.timeline.dt
@@ -287,10 +285,7 @@ cdef inline bint take(Shadow* shadow, int64_t time, const double* state,
 
 
 cdef inline bint update(Shadow* shadow, int64_t time, const double* state) noexcept nogil:
-    """Take a state (3, n), measured at a time [ns]; returns whether it is used.
-
-    All its values must have passed ``first_absurd``.
-    """
+    """Take a state (3, n) of a time [ns], none of it absurd; returns whether it is used."""
     cdef Continuity continuity = check_continuity(&shadow.timeline, shadow.settings.max_gap,
                                                   shadow.n, time, shadow.state, state)
     cdef bint follows = continuity == FOLLOWS

@@ -9,19 +9,18 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.math cimport INFINITY, NAN, rint
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from cycle cimport (STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request,
-                    record_values)
+from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request, record_values
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport JointDrives, place_rows
 from locked_positions cimport LockedJoints, follow_locked, hear_message
 from observer.effort cimport Friction
 from observer.restart_reason cimport NO_RESTART
 from observer.shadow_settings cimport ShadowSettings
-from observer.shadow cimport (Outcome, Shadow, adopt, first_absurd, joint_torque,
-                              remember_command, restart, update)
+from observer.shadow cimport (Outcome, Shadow, adopt, first_absurd, joint_torque, remember_command,
+                              restart, update)
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.message_faults cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
                                  MESSAGE_WHOLE, MISSING_JOINTS, NOT_MEASURED, OTHER_LENGTH, Field)
