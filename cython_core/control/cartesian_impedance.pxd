@@ -200,10 +200,8 @@ cdef inline void spring_wrench(const Impedance* law, const double* e, double* F)
 
 
 cdef inline void add_walls(const Impedance* law, double* F) noexcept nogil:
-    """F += what the walls push with: a wall never pulls. Base axes.
-
-    More than WALL times max_force would only throw out an end effector that a new wall has found
-    within it.
+    """F += what walls push with, base axes; never more than WALL times max_force: it would only
+    throw out an end effector that a new wall has found within it.
     """
     cdef const Wall* wall
     for i in range(law.walls.count):
@@ -283,11 +281,9 @@ cdef inline void follow_target(Impedance* law, double* v) noexcept nogil:
 
 cdef inline double find_wrench(Impedance* law, const double* gravity,
                                const double* effort) noexcept nogil:
-    """Find F in base axes, for effort limits (n,) beside gravity's torque (n,); NULL: none. Returns
-    what its damping takes out of the end effector [W].
-
-    D V only takes energy out and is not bounded; D V_d is what the target pulls with, and bounded
-    as the feed-forward.
+    """Find F in base axes, for effort limits (n,) beside gravity's torque (n,), NULL: none; returns
+    what damping takes out [W]. D V is not bounded, since it only takes energy out; D V_d is what
+    the target pulls with, and bounded as the feed-forward.
     """
     cdef double[6] e, v, F, drag, pull
     pose_error(law.pose, law.desired, law.error + 3, law.error)
@@ -313,8 +309,7 @@ cdef inline void find_weight_gradient(const Impedance* law, const DynamicsInterf
                                       const double* q, Py_ssize_t joint,
                                       double unit) noexcept nogil:
     """scratch: how a joint's gravity torque changes with q, (n,), in a unit, and M^-1 times that.
-
-    Gravity has a potential, so this is how all torques change with that joint alone.
+    Gravity has a potential: so do all torques change with that joint alone.
     """
     cdef double* gradient = law.scratch
     cdef double* after = law.scratch + law.n
@@ -517,11 +512,8 @@ cdef inline void joint_torques(Impedance* law, const DynamicsInterface* arm, con
                                const double* qd, double dissipated, double dt,
                                const double* gravity, const double* effort,
                                double* tau) noexcept nogil:
-    """tau, (n,) of the wrench and of all that moves the joints besides.
-
-    arm: NULL where the joints are not to be damped by rule 10.
-    dissipated: what the damping of the end effector takes out [W].
-    gravity, effort: as for cartesian_impedance.
+    """tau, (n,) of the wrench and of all that moves the joints besides; arm: NULL without rule 10;
+    dissipated: by the end effector's damping [W]; gravity, effort: as for cartesian_impedance.
     """
     for i in range(law.n):
         tau[i] = joint_effort(law, law.wrench, i)
@@ -538,10 +530,8 @@ cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterfa
                                            const double* armature, const double* q,
                                            const double* qd, double dt, const double* gravity,
                                            const double* effort, double* tau) noexcept nogil:
-    """tau, (n,): the law after a step of time dt, without the model's torque.
-
-    gravity, effort: (n,) what holds the arm, and the effort limits; NULL: none.
-    Returns 1 + the index of a joint that moves no inertia, or 0.
+    """tau, (n,): the law after dt, without the model's torque, but for gravity and effort limits,
+    (n,) each or NULL. Returns 1 + the index of a joint that moves no inertia, or 0.
     """
     cdef Py_ssize_t failure = update_law(law, arm, armature, q, qd, dt)
     if failure == 0:

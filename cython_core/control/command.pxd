@@ -171,9 +171,8 @@ cdef inline double longest_step(const Controller* c) noexcept nogil:
 
 
 cdef inline void command_positions(Controller* c, double dt) noexcept nogil:
-    """Work out what drives with position loops of their own are to follow. Where no motion is asked
-    for, that is the measured position at rest: the drives damp the arm. Where that is unknown, they
-    stop.
+    """Work out what drives with position loops follow: where no motion is asked for, the measured
+    position at rest, so that they damp the arm; where that is unknown, they stop.
     """
     cdef const double* goal = c.observer.q
     cdef const double* speed = c.zero

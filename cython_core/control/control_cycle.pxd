@@ -49,8 +49,7 @@ cdef inline void note_sequence(ControlCycle* cycle, int64_t sequence) noexcept n
 cdef inline double transit_time(const IncomingMessage* incoming, double stamp,
                                 bint* live) noexcept nogil:
     """How long ago a state was measured, or else was sent [s]; NaN: unknown. By its stamp, unless
-    that is of another clock than this node's, as a simulation's: live tells whether the arm moves
-    by the node's.
+    its clock is not this node's; live: the arm moves by the node's, not a simulation's.
     """
     cdef double age = age_by_stamp(incoming.ros_time * 1e-9, stamp)
     live[0] = stamp == 0.0 or not isnan(age)
@@ -71,10 +70,8 @@ cdef inline int64_t period_of(const Controller* c, int64_t now) noexcept nogil:
 
 
 cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
-    """An accepted state replaces the next tick, since waking the loop is costly.
-
-    Where ticks give the commands, the first comes with the state that begins them: simulated time
-    may wait for it.
+    """An accepted state replaces the next tick, since waking the loop is costly. Where ticks
+    command, the first comes with the state that begins them: simulated time may wait for it.
     """
     cdef const Controller* c = &cycle.controller
     if not c.arm.settings.on_timer:

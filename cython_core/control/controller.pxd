@@ -180,11 +180,9 @@ cdef inline bint command_for_estimate(Controller* c, double now, double dt) noex
 
 cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, bint live,
                             double* q, const double* qd, const double* effort) noexcept nogil:
-    """Answer a joint state; returns whether there is a command.
-
-    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; live: the arm has moved
-    meanwhile, which a simulation need not have; q: gets whole turns added; qd, effort: NaN where
-    they were not measured.
+    """Answer a joint state; returns whether there is a command. stamp: [s], 0: none; on_its_way:
+    [s] by two clocks, NaN: unknown; live: the arm has moved meanwhile, not a simulation's; q: gets
+    whole turns added; qd, effort: NaN where not measured.
     """
     cdef Before before
     cdef const Reason* last = &c.observer.last
@@ -224,9 +222,8 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
 
 
 cdef inline double goes_on_at(const Controller* c) noexcept nogil:
-    """Steady time from which on commands go on without a joint state, by what the model predicts.
-
-    Not where nothing is asked for and drives follow positions: they stand by themselves.
+    """Steady time from which commands go on without joint states, by the model; not where nothing
+    is asked for and drives follow positions: they stand by themselves.
     """
     cdef const StateMachine* m = &c.machine
     if not (c.sent.has_begun and answers_states(m)) or (c.positions.used and not is_tracking(m)):

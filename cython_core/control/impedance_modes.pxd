@@ -17,10 +17,9 @@ cdef extern from *:
 
 
 cdef inline double edge(double z) noexcept nogil:
-    """w T at which a mode with the damping ratio z and a delay T is at the edge of stability.
-
-    Its loop is (2 z w s + w^2) / s^2 exp(-s T): its gain is 1 at w_c = w sqrt(2 z^2 +
-    sqrt(4 z^4 + 1)), where atan(2 z w_c / w) is left of its phase for w_c T.
+    """w T at which a mode with damping ratio z and delay T is at the edge of stability: the loop (2
+    z w s + w^2) / s^2 exp(-s T) has gain 1 at w_c = w sqrt(2 z^2 + sqrt(4 z^4 + 1)), and then
+    atan(2 z w_c / w) of its phase left for w_c T.
     """
     cdef double crossover = sqrt(2.0 * z * z + sqrt(4.0 * z * z * z * z + 1.0))
     return atan(2.0 * z * crossover) / crossover
@@ -233,9 +232,8 @@ cdef inline void damper(const Impedance* law, const double* v, double* F) noexce
 
 
 cdef inline double delay_margin(const Impedance* law) noexcept nogil:
-    """The delay from state to torque that brings the fastest mode to the edge of stability [s].
-
-    Half a sampling period is part of it. ``damping`` is left out.
+    """The delay from state to torque, half a sampling period being part of it, that brings the
+    fastest mode to the edge of stability [s]; ``damping`` is left out.
     """
     cdef double margin = INFINITY
     for k in range(6):

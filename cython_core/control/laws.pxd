@@ -24,10 +24,8 @@ from smooth_friction cimport presliding
 
 cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,
                        double* sliding) noexcept nogil:
-    """Advance presliding states by a time dt [s] of the desired motion.
-
-    Whatever the arm does, they follow what is asked of it: friction cannot be over-compensated into
-    a limit cycle.
+    """Advance presliding states by dt [s] of the desired motion: if they followed the arm's,
+    friction could be over-compensated into a limit cycle.
     """
     for i in range(n):
         sliding[i] = presliding(sliding[i], velocity[i], dt, displacement)
@@ -146,11 +144,9 @@ cdef extern from *:
 cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* drives,
                             const double* q, const double* qd, const double* effort, double h,
                             double* speed, double* scratch) noexcept nogil:
-    """Advance a speed under an effort and friction by a step h [s], implicit in the friction and so
-    always stable: over RECKONING_STEP at least, since in less time it would hold nothing.
-
-    Where neither links nor armature move, only the speed is known. speed: (2, n) with the
-    acceleration found; scratch: (2, n).
+    """Advance a speed by a step h [s], implicit in the friction and so always stable: over
+    RECKONING_STEP at least, since in less time it would hold nothing. speed: (2, n) with the
+    acceleration, 0 where neither links nor armature move; scratch: (2, n).
     """
     cdef Py_ssize_t n = model.n
     cdef double* applied = scratch
@@ -169,10 +165,8 @@ cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* d
 
 cdef inline void dead_reckoning(const Arm* arm, const double* command, const double* contact,
                                 double duration, double* state) noexcept nogil:
-    """Advance a motion state by a time under a command and the effort (n,) of a contact.
-
-    Its acceleration is then the one that this command causes at the end: so the effort for a motion
-    that begins with this state begins with this command. state: (4, n).
+    """Advance a motion state (4, n) by a time under a command and a contact's effort (n,). Its
+    acceleration is then this command's: so a motion that begins there begins with it.
     """
     cdef const DynamicsInterface* model = arm.models.newest.model
     cdef double* scratch = arm.models.scratch

@@ -124,9 +124,8 @@ cdef inline void measure_anew(MeasuredWrench* measured, const double* dead_zone)
 cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings* settings,
                                const double* pose, const double* wrench, double now,
                                double on_its_way, double timeout) noexcept nogil:
-    """Take a wrench (6) on a frame with that pose (16), unless a newer one has come.
-
-    on_its_way: [s] by two clocks, NaN if unknown; it counts as that of a joint state.
+    """Take a wrench (6) on a frame with a pose (16), unless a newer one has come; on_its_way: [s]
+    by two clocks, NaN if unknown, as of a joint state.
     """
     cdef double[6] sample
     watch_clocks(&measured.clock, now, on_its_way)

@@ -208,11 +208,9 @@ cdef inline void sample_without_correction(Motion* m, double inside, double time
 cdef inline Reason why_not_start(const Path* path, Py_ssize_t n, double elapsed, const double* q,
                                  const double* velocity, double tolerance,
                                  double* begin) noexcept nogil:
-    """Why an arm at q (n,) may not follow a path from a time on, elapsed [s] since its beginning.
-
-    A point still to come may be as far away as the velocity limits (n,) allow until then, plus the
-    tolerance; where the path is already under way, the tolerance alone counts. begin: (4, n) the
-    motion state there. Told of is the joint that is the furthest beyond.
+    """Why an arm at q (n,) may not follow a path, elapsed [s] since its beginning: of the joint
+    furthest beyond. A point still to come may be as far away as the velocity limits (n,) allow
+    until then, plus the tolerance, which counts alone on the way. begin: (4, n) the state there.
     """
     cdef double wait = max(path.times[0] - elapsed, 0.0)
     cdef Reason worst = because(GRANTED, -1, 0.0, 0.0)
@@ -248,9 +246,8 @@ cdef inline double position_without_correction(Motion* m, Py_ssize_t i, double t
 
 cdef inline void sample_inside(Motion* m, double inside, double time,
                                double* state) noexcept nogil:
-    """The motion state at a time, of the polynomials that hold at the time ``inside``.
-
-    Where one polynomial ends and the next begins, this tells the two apart.
+    """The motion state at a time, of the polynomials that hold at ``inside``: that tells two apart
+    where one ends and the next begins.
     """
     sample_without_correction(m, inside, time, state)
     if inside < m.correction_end:
@@ -361,9 +358,8 @@ cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* c
 
 cdef inline double stopping_displacement(double v, double a, double duration,
                                          double s) noexcept nogil:
-    """The displacement of a stop after a share s of its time, from a velocity and an acceleration.
-
-    The velocity is a cubic that ends at rest: (1 - s)^2 (v + (2 v + a duration) s).
+    """The displacement of a stop after a share s of its time: the velocity is a cubic that ends at
+    rest, (1 - s)^2 (v + (2 v + a duration) s).
     """
     cdef double bend = 2.0 * v + a * duration
     return duration * s * (v * (1.0 + s * (s / 3.0 - 1.0))
@@ -372,9 +368,8 @@ cdef inline double stopping_displacement(double v, double a, double duration,
 
 cdef inline bint stop_stays_within(double q, double v, double a, double duration, double fade,
                                    double lower, double upper) noexcept nogil:
-    """Whether all of a stop lies between limits: its end, and where it turns round.
-
-    It only turns round where the acceleration fades as slowly as the velocity.
+    """Whether all of a stop lies between limits: its end, and where it turns round, only if the
+    acceleration fades as slowly as the velocity.
     """
     cdef double end = q + 0.5 * v * duration + a * fade * fade / 12.0, turn = q
     cdef double bend = 2.0 * v + a * duration
@@ -423,8 +418,7 @@ cdef inline double fading_time(double v, double a, double duration, double faste
 cdef inline double stop_of_joint(const JointLimits* limits, Py_ssize_t i, double q, double v,
                                  double a, double duration, double* fade) noexcept nogil:
     """How long a joint's stop takes [s]: ``duration``, more where that would brake too hard, less
-    where it would leave the range (a joint beyond it goes no further), or where its acceleration,
-    not its speed, would lead it far. fade: how long the acceleration takes.
+    where it would leave the range, or its acceleration lead it far; fade: of that.
     """
     cdef double lower = min(limits.lower[i], q), upper = max(limits.upper[i], q)
     cdef double jerk = limits.jerk[i], least = braking_time(v, a, limits.deceleration[i], jerk)
@@ -447,10 +441,8 @@ cdef inline double stop_of_joint(const JointLimits* limits, Py_ssize_t i, double
 
 cdef inline void return_of_joint(const JointLimits* limits, Py_ssize_t i, double v, double* lasts,
                                  Py_ssize_t n) noexcept nogil:
-    """How long a stop's parts take that comes back to where it begins, with a velocity and no
-    acceleration; lasts: (3,) of which each is n after the last.
-
-    Both the stop and the return brake at first: they share the deceleration.
+    """How long a stop takes that comes back to where it begins, without an acceleration; lasts:
+    (3,), n apart. Stop and return brake at first: they share the deceleration.
     """
     cdef double bound = 0.5 * limits.deceleration[i], jerk = 0.5 * limits.jerk[i]
     lasts[n] = max(braking_time(v, 0.0, bound, jerk), SHORTEST_STOP)
@@ -462,11 +454,8 @@ cdef inline void return_of_joint(const JointLimits* limits, Py_ssize_t i, double
 cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
                                    const JointLimits* limits, double* lasts,
                                    double* position) noexcept nogil:
-    """Where a stop from a motion state ends (n,), within the position limits, and how long its
-    parts take in each joint: ``lasts`` (3, n), ``duration`` [s] unless the limits ask for another
-    time.
-
-    A joint that already stands beyond a limit stays there.
+    """Where a stop from a motion state ends (n,), within the limits or beyond them where it stands,
+    and how long its parts take: ``lasts`` (3, n), ``duration`` [s] if the limits allow.
     """
     for i in range(n):
         q, v, a = state[i], state[n + i], state[2 * n + i]
@@ -580,9 +569,8 @@ cdef inline bint is_too_fast(Motion* m, Py_ssize_t i, double bound) noexcept nog
 
 cdef inline bint adds_speed(Motion* m, Py_ssize_t i, double time, double start,
                             double bound) noexcept nogil:
-    """Whether a joint's correction makes the motion faster by more than a bound than both what it
-    leads to and the velocity from which it begins: a difference of velocities that is kept while
-    the path turns round adds to the path's.
+    """Whether a joint's correction makes the motion faster by more than a bound than what it leads
+    to, and than its begin: a difference that is kept while the path turns round adds up.
     """
     cdef double fastest = fabs(start), all = 0.0, since
     cdef Py_ssize_t n = m.n
@@ -598,10 +586,8 @@ cdef inline bint adds_speed(Motion* m, Py_ssize_t i, double time, double start,
 
 cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time,
                                       double start) noexcept nogil:
-    """Whether a joint's correction takes the motion beyond the limits of acceleration and jerk; its
-    acceleration is not its own, but fades as soon as it can.
-
-    start: acceleration from which it begins; a limit that it is beyond does not hold.
+    """Whether a joint's correction, but for its acceleration, which fades as soon as it can, takes
+    the motion beyond acceleration and jerk. start: acceleration then; a limit below does not hold.
     """
     cdef Py_ssize_t n = m.n
     cdef double since, at = 0.0, before = start, own_before = 0.0
@@ -628,9 +614,8 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time,
 
 cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, double duration,
                                  double longer, double place, double share) noexcept nogil:
-    """Give a joint's correction its times: ``duration`` [s], more where a velocity or what is off
-    in place ask for it; the velocity's is ``longer`` times as long, the place's ``place`` times.
-    share: as of ``blend``.
+    """Give a joint's correction its times: ``duration`` [s], more for velocity or place; the
+    velocity's ``longer`` times that, the place's ``place`` times. share: as of ``blend``.
     """
     cdef Py_ssize_t n = m.n
     cdef double v = offset[n + i], a = offset[2 * n + i], jerk = m.limits.jerk[i]
@@ -659,9 +644,8 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
 
 cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double* state,
                              const double* offset, double duration, double share) noexcept nogil:
-    """Make a joint's correction longer where it accelerates too much, and shorter where it would
-    leave the range, which counts for more. What removes the velocity goes first, but not so long
-    that it adds speed, since the arm falls behind with what removes the distance.
+    """Make a joint's correction longer where it accelerates too much, shorter where it leaves the
+    range, which counts more. The velocity's part first, but not so long that it adds speed.
     """
     cdef Py_ssize_t n = m.n
     cdef double hardest = HARDEST * max(min(m.limits.acceleration[i], m.limits.deceleration[i]),
@@ -689,11 +673,9 @@ cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double*
 
 cdef inline void blend(Motion* m, double time, const double* state, const double* offset,
                        double duration, double share) noexcept nogil:
-    """Lead in from a motion state, which is an offset (4, n) away from the motion, within the
-    limits of position, acceleration and jerk.
-
-    share: of the velocity limit that the correction may take: BLEND_SPEED, and all joints arrive
-    together; in a stream CATCH_UP_SPEED, beside the velocity that is removed.
+    """Lead in from a motion state, an offset (4, n) away from the motion, within the limits. share:
+    of the velocity limit that it takes: BLEND_SPEED, and all joints arrive together; in a stream
+    CATCH_UP_SPEED, beside the velocity that is removed.
     """
     duration = max(duration, SHORTEST_STOP)
     for i in range(m.n if share == BLEND_SPEED else 0):   # a quintic's peak is 15/8 of its mean

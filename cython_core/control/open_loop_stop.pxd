@@ -81,9 +81,8 @@ cdef inline double effort_share(Controller* c, double now, double duration) noex
 
 
 cdef inline void plan_stop(Controller* c, double now) noexcept nogil:
-    """Plan the motion that brings the arm to rest from where it must be by now, in steady time.
-    Nobody sees whether the arm follows: so it is as short as the effort limits allow, or as a
-    longer one would not take less.
+    """Plan the motion that brings the arm to rest from where it must be, in steady time: as nobody
+    sees whether it follows, as short as effort limits allow, or as longer ones would not help.
     """
     cdef double duration = SHORTEST_OPEN_LOOP, before = INFINITY
     reckon(c, now)

@@ -166,11 +166,9 @@ cdef inline void stop_motion(Controller* c) noexcept nogil:
 
 
 cdef inline bint fall_back(Controller* c, double now, const Reason* reason) noexcept nogil:
-    """Abandon the motion for the damped gravity hold, which lasts at least decay_time from the last
-    call; returns whether this begins it.
-
-    A motion comes to rest first, since its torque would fade out meanwhile and throw the arm; but
-    not where there is no torque for it.
+    """Abandon the motion for the damped gravity hold, for decay_time from the last call; returns
+    whether this begins it. A motion comes to rest first, if there is torque for it: that would fade
+    out meanwhile and throw the arm.
     """
     cdef StateMachine* m = &c.machine
     cdef bint cannot = reason.code == CAUSE_NOT_FINITE

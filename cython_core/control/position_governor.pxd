@@ -49,9 +49,8 @@ cdef inline double speed_at_rest(double speed, double braking, double idle) noex
 
 
 cdef inline bint is_in_reach(double off, double slip, double a, double h) noexcept nogil:
-    """Whether a joint can be where it is to be after a step h [s], within an acceleration ``a``,
-    first in one direction, then in the other. off, slip: its position and speed before, minus those
-    with which a constant speed would lead it there.
+    """Whether a joint can be where it is to be after h [s], accelerated by ``a``, then braked. off,
+    slip: its position and speed minus those from which a constant speed leads there.
     """
     cdef double share = slip / (a * h)
     return fabs(off + 0.5 * slip * h) <= 0.25 * a * h * h * (1.0 - share * share)

@@ -164,11 +164,9 @@ cdef inline Refusal follow_trajectory(ControlCycle* cycle, FollowPayload* asked)
 
 cdef inline void estimate_velocity(Controller* c, double since, const double* q,
                                    double* velocity) noexcept nogil:
-    """Estimate the velocity (n,) of a stream of positions q (n,); since: [s] since the last one,
-    0: there was none.
-
-    Over as many mean intervals as have passed: that messages come early or late does not show as a
-    velocity. One beyond the limit is that of another stream, or of a jump.
+    """Estimate the velocity (n,) of a stream of positions q (n,), over as many mean intervals as
+    have passed, so that early and late messages do not show; since: the last one [s], 0: this is
+    the first. Beyond the limit it is another stream's, or a jump's.
     """
     cdef SetPoints* stream = &c.task.set_points
     if since <= 0.0:

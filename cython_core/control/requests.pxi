@@ -2,10 +2,8 @@
 
 
 cdef class ControlRequest:
-    """Something that the controller is asked for; plain ones have no payload.
-
-    ``address``: of the payload; this object must outlive the request. ``brings``: what the
-    controller points to once it is granted, None: nothing; ``number``: its number, 0 for none.
+    """Something that the controller is asked for. ``address``: of the payload, 0: none, which this
+    object must outlive; ``brings``: what the controller then points to, with its ``number``.
     """
 
     cdef readonly int kind
@@ -16,6 +14,9 @@ cdef class ControlRequest:
 
     def __init__(self, int kind):
         self.kind = kind
+
+    cdef _carry(self, int kind, void* payload, Reason* refused=NULL):
+        self.kind, self.address, self.refused = kind, <size_t> payload, refused
 
     def why(self, int refusal):
         """Why it was refused, a ``Reason``, by the answer to it."""
@@ -38,12 +39,11 @@ cdef class FollowRequest(ControlRequest):
     cdef readonly CompiledPath path
 
     def __init__(self, CompiledPath path not None, start=None):
-        super().__init__(REQUEST_FOLLOW)
         self.path = self.brings = path
         self.number = self.payload.number = path.number
         self.payload.path = &path.path
         self.payload.start = -INFINITY if start is None else start
-        self.address, self.refused = <size_t> &self.payload, &self.payload.detail
+        self._carry(REQUEST_FOLLOW, &self.payload, &self.payload.detail)
 
 
 cdef class SetPointRequest(ControlRequest):
@@ -55,42 +55,17 @@ cdef class SetPointRequest(ControlRequest):
     cdef cnp.ndarray state
 
     def __init__(self, state, bint has_velocity=True):
-        super().__init__(REQUEST_SET_POINT)
         self.payload.has_velocity = has_velocity
         self.state = np.array(state, dtype=float, order="C")
         self.payload.state = floats(self.state)
-        self.address, self.refused = <size_t> &self.payload, &self.payload.detail
+        self._carry(REQUEST_SET_POINT, &self.payload, &self.payload.detail)
 
 
-cdef tuple joint_settings_names():
-    """Names of the rows of JointSettings in order, as Python's settings and ``Drives`` have them.
-
-    Rows are written by name and read by index: each must be named, and once.
-    """
-    cdef JointSettings rows
-    address = {
-        "p": <size_t> &rows.p,
-        "d": <size_t> &rows.d,
-        "damping": <size_t> &rows.damping,
-        "fault_damping": <size_t> &rows.fault_damping,
-        "coulomb": <size_t> &rows.drives.coulomb,
-        "viscous": <size_t> &rows.drives.viscous,
-        "offset": <size_t> &rows.drives.offset,
-        "armature": <size_t> &rows.drives.armature,
-        "effort_limit": <size_t> &rows.effort_limit,
-        "torque_rate": <size_t> &rows.torque_rate,
-        "load": <size_t> &rows.drives.load,
-        "thinning": <size_t> &rows.drives.thinning,
-        "stiffness": <size_t> &rows.drives.stiffness,
-    }
-    cdef size_t first = <size_t> &rows
-    every = range(first, first + sizeof(JointSettings), sizeof(double*))
-    if sorted(address.values()) != list(every):
-        raise ImportError(f"JointSettings has {len(every)} rows, named are {', '.join(address)}")
-    return tuple(sorted(address, key=address.get))
-
-
-JOINT_SETTINGS = joint_settings_names()
+# The rows of JointSettings in their order, as Python's settings and ``Drives`` name them.
+JOINT_SETTINGS = ("p", "d", "damping", "fault_damping", "effort_limit", "torque_rate", "armature",
+                  "viscous", "thinning", "coulomb", "load", "offset", "stiffness")
+if len(JOINT_SETTINGS) * sizeof(double*) != sizeof(JointSettings):
+    raise ImportError(f"JointSettings has other rows than {', '.join(JOINT_SETTINGS)}")
 
 
 cdef class ConfigureRequest(ControlRequest):
@@ -103,7 +78,6 @@ cdef class ConfigureRequest(ControlRequest):
     cdef cnp.ndarray rows, impedance_rows, rates
 
     def __init__(self, settings, rates=None):
-        super().__init__(REQUEST_CONFIGURE)
         values = vars(settings) | vars(settings.drives)
         self.change.settings = values | {
             "mode": {"leads": settings.mode.leads, "feedback": settings.mode.feedback},
@@ -120,7 +94,7 @@ cdef class ConfigureRequest(ControlRequest):
         if rates is not None:
             self.rates = np.array(rates, dtype=float, order="C")
             self.change.rates = floats(self.rates)
-        self.address = <size_t> &self.change
+        self._carry(REQUEST_CONFIGURE, &self.change)
 
 
 cdef class TargetRequest(ControlRequest):
@@ -132,12 +106,11 @@ cdef class TargetRequest(ControlRequest):
     cdef CartesianTarget target
 
     def __init__(self, pose=None, twist=None, wrench=None, double lasting=INFINITY):
-        super().__init__(REQUEST_TARGET)
         self.target.has_pose = fill(self.target.pose, pose, 16, "pose")
         self.target.has_twist = fill(self.target.twist, twist, 6, "twist")
         self.target.twist_lasts = lasting
         self.target.has_wrench = fill(self.target.wrench, wrench, 6, "wrench")
-        self.address = <size_t> &self.target
+        self._carry(REQUEST_TARGET, &self.target)
 
 
 cdef class ModelRequest(ControlRequest):
@@ -147,12 +120,11 @@ cdef class ModelRequest(ControlRequest):
     cdef readonly object dynamics
 
     def __init__(self, dynamics, double transition=0.0):
-        super().__init__(REQUEST_MODEL)
         self.dynamics = self.brings = dynamics
         self.number = next(_numbers)
         self.change.model = interface_of(dynamics)
         self.change.number, self.change.transition = self.number, transition
-        self.address = <size_t> &self.change
+        self._carry(REQUEST_MODEL, &self.change)
 
 
 cdef class CheckRequest(ControlRequest):
@@ -163,12 +135,11 @@ cdef class CheckRequest(ControlRequest):
     cdef ModelRequest model
 
     def __init__(self, ConfigureRequest settings not None, ModelRequest model=None):
-        super().__init__(REQUEST_CHECK)
         self.settings, self.model = settings, model
         self.check.change = &settings.change
         if model is not None:
             self.check.model = model.change.model
-        self.address, self.refused = <size_t> &self.check, &self.check.detail
+        self._carry(REQUEST_CHECK, &self.check, &self.check.detail)
 
 
 cdef class ZeroRequest(ControlRequest):
@@ -179,8 +150,7 @@ cdef class ZeroRequest(ControlRequest):
     cdef ZeroPayload zero
 
     def __init__(self):
-        super().__init__(REQUEST_ZERO)
-        self.address, self.refused = <size_t> &self.zero, &self.zero.detail
+        self._carry(REQUEST_ZERO, &self.zero, &self.zero.detail)
 
     @property
     def offset(self):
@@ -197,9 +167,8 @@ cdef class LockedRequest(ControlRequest):
     cdef LockedPlaces places
 
     def __init__(self, positions):
-        super().__init__(REQUEST_LOCKED)
         self.places = LockedPlaces(positions)
-        self.address = self.places.address
+        self._carry(REQUEST_LOCKED, <void*> self.places.address)
 
 
 cdef class DeadlineRequest(ControlRequest):
@@ -208,10 +177,9 @@ cdef class DeadlineRequest(ControlRequest):
     cdef Deadline deadline
 
     def __init__(self, double cycle_time, int allowed=0, bint holds=False):
-        super().__init__(REQUEST_DEADLINE)
         self.deadline.cycle_time, self.deadline.allowed, self.deadline.holds = (
             cycle_time, allowed, holds)
-        self.address = <size_t> &self.deadline
+        self._carry(REQUEST_DEADLINE, &self.deadline)
 
 
 SNAPSHOT = {  # rows of its ``arrays``
@@ -248,10 +216,9 @@ cdef class SnapshotRequest(ControlRequest):
     cdef readonly cnp.ndarray arrays
 
     def __init__(self, Py_ssize_t n):
-        super().__init__(REQUEST_SNAPSHOT)
         self.arrays = np.zeros((SNAPSHOT_ROWS, n))
         self.payload.arrays = floats(self.arrays)
-        self.address = <size_t> &self.payload
+        self._carry(REQUEST_SNAPSHOT, &self.payload)
 
     def __getattr__(self, str name):
         if name in SNAPSHOT:

@@ -27,11 +27,9 @@ cdef inline bint is_measured(const Controller* c, const double* effort) noexcept
 
 
 cdef inline const double* holding_effort(const Controller* c, const double* effort) noexcept nogil:
-    """The command that continues the torque that holds the arm: measured, and judged in all joints
-    (``why_not_begin``), or ``gravity_torque``.
-
-    Drives that add gravity themselves hold the arm at command zero, whatever they report. After
-    silence the drives still apply the last command.
+    """The command that continues the torque that holds the arm: as measured and judged
+    (``why_not_begin``), the last one, which drives still apply after silence, or
+    ``gravity_torque``; zero where drives add gravity.
     """
     cdef bint is_judged = is_measured(c, effort)
     for i in range(c.n):
@@ -75,10 +73,8 @@ cdef inline Reason why_not_begin(const Controller* c, const double* effort) noex
 
 
 cdef inline bint begin_commands(Controller* c, double now, const double* effort) noexcept nogil:
-    """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the
-    arm's.
-
-    Drives that follow positions begin with the measured one, when a second state agrees with it.
+    """Begin with the effort that holds the arm now, unless none can, or the positions cannot be its
+    own; drives that follow positions, when a second state agrees with the first.
     """
     if c.positions.used and not c.observer.confirmed:
         return False

@@ -281,11 +281,9 @@ cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nog
 cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
                                  double lag, double left,
                                  const Settings* settings) noexcept nogil:
-    """Use or replace a joint's position and velocity, measured dt [s] after the last; NaN where
-    they were not. Returns what was wrong with them.
-
-    lag: mean velocity within dt minus that at its end, by the prediction; left: share of what is
-    compared over time that is left after dt; 0 after a gap.
+    """Use or replace a joint's position and velocity, measured dt [s] after the last, NaN: not;
+    returns what was wrong. lag: mean velocity within dt minus that at its end, as predicted; left:
+    share left of what is compared over time, 0 after a gap.
     """
     cdef double age = o.age[i] + dt, displacement = 0.0
     cdef bint within
@@ -307,11 +305,9 @@ cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd,
 cdef inline bint observe_state(Observer* o, const double* q, const double* qd, double dt,
                                bint is_gap, bint has_speed,
                                const Settings* settings) noexcept nogil:
-    """Use a joint state that was measured dt [s] after the last one; NaN where it was not. Returns
-    whether there is an estimate: no joint was without a usable position for state_timeout.
-
-    is_gap: there was no state for state_timeout before it; has_speed: the velocities tell more than
-    that of one instant.
+    """Use a joint state, measured dt [s] after the last, NaN: not; returns whether no joint lacks a
+    usable position for state_timeout. is_gap: states did; has_speed: velocities tell more than that
+    of one instant.
     """
     cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER)
     cdef bint reckoned = STAMP_JITTER < o.ahead <= dt           # commands went on by the model

@@ -199,10 +199,8 @@ cdef inline double least_push(const StuckJoints* s, const double* push, double d
 cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const double* q,
                              const double* effort, double h, const double* braked,
                              double* displacement, double* scratch) noexcept nogil:
-    """Move the joints for a time h [s] under an effort.
-
-    braked: (n,) for how long [s] what brakes a joint has done so before; no joint turns round then.
-    NULL: joints may turn. displacement: (3, n), scratch: (4, n).
+    """Move the joints for h [s] under an effort. braked: (n,) for how long what brakes a joint has
+    done so [s], without turning it round; NULL: it may turn. displacement: (3, n), scratch: (4, n).
     """
     cdef Py_ssize_t n = arm.models.n
     cdef double* speed = displacement + n

@@ -40,9 +40,8 @@ cdef inline void watch_speed(Controller* c, double dt, Reason* worst) noexcept n
 
 
 cdef inline void watch_oscillation(Controller* c, double dt, Reason* worst) noexcept nogil:
-    """Whether a joint oscillates at speed without being asked to, and further than the steps of an
-    encoder from which its velocity is estimated. It does not where its desired motion alone swings,
-    that of drives that follow positions being what they were told, which catches up after a stall.
+    """Whether a joint oscillates at speed, further than the steps of an encoder that tells it,
+    unlike its desired motion, or what drives that follow positions were told.
     """
     cdef Supervision* s = &c.watch
     cdef const double* desired = c.positions.q if c.positions.used else c.task.desired
@@ -118,9 +117,8 @@ cdef inline void watch_states(const Controller* c, Reason* worst) noexcept nogil
 
 
 cdef inline bint counts(const Controller* c, const Reason* reason) noexcept nogil:
-    """Whether an abandoned motion shows that the arm does not obey: not only a trajectory's own
-    tolerance was exceeded, and not in a gap, during which the motion went ahead. It is counted once
-    until the arm has had time to stop.
+    """Whether an abandoned motion shows that the arm does not obey: not by a trajectory's own
+    tolerance, nor in a gap, and once until it has had time to stop.
     """
     if c.watch.incident > 0.0 or c.clock.gap > c.arm.settings.state_timeout:
         return False

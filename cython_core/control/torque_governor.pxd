@@ -140,10 +140,8 @@ cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
 
 
 cdef inline void shift_transfer(Governor* g, const double* step, double duration) noexcept nogil:
-    """Let a step (n,) that was made in what is asked for act within the duration [s], smoothly.
-
-    What an earlier transfer has left goes on with it. Unlike ``begin_transfer``, this repeats no
-    command: steps that follow each other quickly do not freeze it.
+    """Let a step (n,) in what is asked for act within the duration [s], beside what an earlier
+    transfer has left; no command is repeated, so that quick steps do not freeze it.
     """
     cdef double weight = transfer_left(g)
     if g.begins or duration <= 0.0:
@@ -167,10 +165,8 @@ cdef inline void note_feedback(Governor* g, Py_ssize_t i, double torque, bint st
 
 
 cdef inline void push_no_further(Governor* g, const double* qd, double share) noexcept nogil:
-    """Let a transfer leave out what drives joints further at these velocities (n,): all of it as it
-    begins, since that may be what caused this motion; later, within ``GIVEN_UP``.
-
-    share: of these in a mean of all since then.
+    """Let a transfer leave out what drives joints further at these velocities (n,): as it begins,
+    for it may have caused them; then within ``GIVEN_UP``. share: in a mean of all since.
     """
     for i in range(g.n):
         g.moving[i] += share * (qd[i] - g.moving[i])

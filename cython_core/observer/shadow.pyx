@@ -237,9 +237,8 @@ cdef class CompiledShadow(CycleOwner):
         return bad
 
     def _update(self, int64_t time, cnp.ndarray state not None):
-        """Take a state (3, n), measured at a time [ns].
-
-        Returns whether it is used, or 2 + the index of an absurd value in it, and its records.
+        """Take a state (3, n) of a time [ns]; returns whether it is used, or 2 + the index of an
+        absurd value, and records.
         """
         cdef Collector collector = Collector(0)
         cdef const double* q = numbers(state, 3 * self.n, "state")
