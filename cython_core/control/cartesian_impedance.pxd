@@ -115,14 +115,6 @@ cdef inline void displace(double* pose, const double* velocity, double time) noe
     turn(phi, pose)
 
 
-cdef inline void approach(Impedance* law, double dt) noexcept nogil:
-    """Move the desired pose towards the target (rule 6)."""
-    pose_error(law.desired, law.target, law.remaining + 3, law.remaining)
-    approach_part(law, 0, dt)
-    approach_part(law, 1, dt)
-    displace(law.desired, law.desired_velocity, dt)
-
-
 cdef inline void blend_stiffness(Impedance* law, double dt) noexcept nogil:
     """Lead the stiffness from the old one to the one that is set, with zero slope at both ends."""
     cdef double p = 1.0
@@ -501,7 +493,10 @@ cdef inline Py_ssize_t update_law(Impedance* law, const DynamicsInterface* arm,
     failure = update_inertia(law, arm, armature, q)
     if failure:
         return failure
-    approach(law, dt)
+    pose_error(law.desired, law.target, law.remaining + 3, law.remaining)
+    approach_part(law, 0, dt)
+    approach_part(law, 1, dt)
+    displace(law.desired, law.desired_velocity, dt)
     blend_stiffness(law, dt)
     find_inertia(law)
     find_modes(law)

@@ -26,8 +26,8 @@ from control.cycle_state cimport (ControlCycle, Deadline, begin_call, convert_co
 from control.events cimport NO_TIP, Reason, because
 from control.fault_bounds cimport (CLOCK_JUMP as _CLOCK_JUMP, EFFORT_SHARE as _EFFORT_SHARE,
                                    FALLBACK_SPEED as _FALLBACK_SPEED, LIMIT_SLACK as _LIMIT_SLACK,
-                                   SET_POINT_SPEED as _SET_POINT_SPEED, SPEED_MEMORY as
-                                   _SPEED_MEMORY)
+                                   SET_POINT_SPEED as _SET_POINT_SPEED,
+                                   SPEED_MEMORY as _SPEED_MEMORY)
 from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,

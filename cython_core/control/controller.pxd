@@ -27,13 +27,13 @@ from control.events cimport (ACCEPTED, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, 
                              because)
 from control.fault_bounds cimport NOTE_INTERVAL, STALL
 from control.laws cimport dead_reckoning
-from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
+from control.open_loop_stop cimport is_over, open_loop_command
 from control.phase_changes cimport begin_tracking, give_up, respond, take_over
 from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
 from control.startup cimport begin_commands
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   note_old, overdue_at, pass_time, watch_clocks)
-from control.state_observer cimport Observer, is_repetition, observe_state, oldest
+from control.state_observer cimport Observer, is_repetition, missing_for, observe_state, oldest
 from control.stuck_joints cimport is_stuck, push_joints
 
 cdef struct Before:          # what was known before a state
@@ -234,7 +234,8 @@ cdef inline double goes_on_at(const Controller* c) noexcept nogil:
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     """Check every period how long the arm is unseen; returns whether there is a command."""
     cdef bint stalled_before = c.stalled
-    cdef double age = unseen_since(c, now), bound = c.arm.settings.state_timeout
+    cdef double age = now - c.clock.received + missing_for(&c.observer)
+    cdef double bound = c.arm.settings.state_timeout
     cdef Reason reason = because(CAUSE_NO_STATES, -1, age, bound)
     c.stalled = now - c.updated > STALL * c.arm.settings.period
     c.updated = now

@@ -80,7 +80,7 @@ cdef class CompiledController(CycleOwner):
             &o.accepted_q, &o.outlier, &o.outlier_count, &o.proven_speed, &o.disagreed,
             &o.unchanged, &o.step, &o.discrepancy, &o.travelled, &s.change, &s.speed, &s.gained,
             &s.inertia, &s.friction, &s.max_friction, &s.feedback, &g.asked, &g.difference,
-            &g.wanted, &g.moving, &g.noise, &g.allowed.low, &g.allowed.high, &c.arm.models.part,
+            &g.wanted, &g.moving, &g.noise, &g.low, &g.high, &c.arm.models.part,
             &c.watch.speeding, &c.watch.swings, &c.watch.direction, &c.task.presliding,
             &c.task.driven, &c.task.cartesian.asked_posture, &c.sent.acting, &c.sent.contact,
             &c.sent.torque, &c.sent.gravity_torque, &c.sent.bias, &c.sent.speed.acceleration,

@@ -10,9 +10,7 @@ cdef bint fill(double* to, values, Py_ssize_t count, str name) except -1:
 
 
 cdef cnp.ndarray take_impedance(ImpedanceChange* change, Py_ssize_t n, dict given):
-    """Take what ``cartesian_impedance.prepared`` gives: the fields of ``ImpedanceSettings``, the
-    rows of ``JointImpedance``, and walls. Returns the memory of the rows.
-    """
+    """Take what ``cartesian_impedance.prepared`` gives; returns the memory of the rows."""
     cdef cnp.ndarray joints = np.array(given["joints"], dtype=float, order="C")
     cdef cnp.ndarray walls = np.array(given["walls"], dtype=float, order="C").reshape(-1, 6)
     change.settings = given

@@ -398,17 +398,13 @@ cdef inline double braking_time(double v, double a, double deceleration,
 
 
 cdef inline double shortest_fade(double a, double jerk) noexcept nogil:
-    """In which an acceleration can end [s]: its part begins with 4 a over that time, and others
-    have a share of the jerk.
-    """
+    """In which an acceleration can end [s]: it begins with 4 a over that, others share the jerk."""
     return 5.0 * fabs(a) / jerk
 
 
 cdef inline double fading_time(double v, double a, double duration, double faster,
                                double jerk) noexcept nogil:
-    """How long an acceleration takes to fade [s]: as the velocity, less where that would be too
-    much faster meanwhile, or would turn round.
-    """
+    """How long an acceleration fades [s]: as the velocity, or before it turns or is too fast."""
     cdef double bend = faster / 0.148                           # v - a t (1 - t)^2 peaks at 4 / 27
     if v * a < 0.0:
         bend = max(bend, 3.0 * fabs(v))
@@ -491,9 +487,7 @@ cdef inline void begin_correction(Motion* m, double time, const double* offset) 
 
 cdef inline void stop_from(Motion* m, double time, const double* state,
                            double duration) noexcept nogil:
-    """Come to rest from a motion state within a duration [s], or as soon as the limits of
-    acceleration and jerk allow, all the way within the position limits.
-    """
+    """Come to rest within a duration [s], or as the limits allow, all the way within them."""
     cdef double* offset = m.offset
     cdef Py_ssize_t n = m.n
     memcpy(offset, state, 4 * n * sizeof(double))
@@ -698,9 +692,7 @@ cdef inline bint is_reached(const Motion* m, const double* offset, double h) noe
 cdef inline void follow_set_point(Motion* m, double time, const double* state,
                                   const double* set_point, double duration, double share,
                                   double h) noexcept nogil:
-    """Follow a set-point (4, n) from a motion state, extrapolated at constant acceleration; it is
-    led in to within a duration [s], unless a step h [s] reaches it.
-    """
+    """Follow a set-point (4, n), extrapolated; led in to in a duration [s], or one step h [s]."""
     cdef double* offset = m.offset
     extrapolate(m, time, set_point)
     for i in range(4 * m.n):
@@ -711,9 +703,7 @@ cdef inline void follow_set_point(Motion* m, double time, const double* state,
 
 cdef inline bint runs_into_limit(const Motion* m, double time, const double* state,
                                  double h) noexcept nogil:
-    """Whether an extrapolation leads a joint out of its range unless it is braked within a step h
-    [s]. state: what is asked for.
-    """
+    """Whether an extrapolation leaves the range unless it is braked within a step h [s]."""
     for i in range(m.n):
         q, v = state[i], state[m.n + i]
         if v * slope_at(m.base, m.n, i, max(time - m.base_start, 0.0)) <= 0.0:
@@ -725,9 +715,7 @@ cdef inline bint runs_into_limit(const Motion* m, double time, const double* sta
 
 
 cdef inline bint leads_too_fast(const Motion* m, const double* state, double wait) noexcept nogil:
-    """Whether the polynomial that leads a moving arm to a first point is beyond the limits of
-    velocity and acceleration, and beyond what the arm does already.
-    """
+    """Whether what leads to a first point exceeds the limits, and what the arm does already."""
     cdef Py_ssize_t n = m.n
     for k in range(LOOKS + 1):
         since = wait * k / LOOKS

@@ -14,9 +14,7 @@ def _contiguous(values, shape, str name):
 
 
 cdef JointLimits joint_limits(Py_ssize_t n, lower, upper, velocity, rates, list kept):
-    """Limits (n,) as the compiled code takes them, none where velocity or rates (3, n) are None.
-    kept: gets the arrays, which must outlive them.
-    """
+    """Limits (n,) as compiled code takes them; None: none. kept: gets what must outlive them."""
     cdef JointLimits limits
     cdef cnp.ndarray rows = np.full((6, n), np.inf)
     rows[0], rows[1] = lower, upper
@@ -120,9 +118,7 @@ cdef class CompiledPath:
             line(n, start + 3 * n, start + 7 * n, duration, floats(self.effort) + 2 * n * k)
 
     cdef _stop(self, cnp.ndarray rest, cnp.ndarray lasts, cnp.ndarray ends):
-        """Make the pieces after the last point: to rest, each part of which (``Part``) ends when
-        its time is over, and there.
-        """
+        """Make the pieces after the last point: each ``Part`` ends when its time is over."""
         cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2), last = len(self.points) - 1
         cdef cnp.ndarray size = self.points[last, :3].copy(), one = np.zeros(6)
         cdef cnp.ndarray whole = np.zeros((3, 6, n))
@@ -145,9 +141,7 @@ cdef class CompiledPath:
 
     def why_not_start(self, double elapsed, cnp.ndarray q not None,
                       cnp.ndarray velocity not None, double tolerance):
-        """Why an arm at q (n,) may not follow from a time on, see ``why_not_start`` in motion.pxd:
-        a ``Reason``; and where the motion begins (n,).
-        """
+        """As ``why_not_start`` in motion.pxd, a ``Reason``; and where the motion begins (n,)."""
         cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2)
         cdef cnp.ndarray begin = np.zeros((4, n))
         cdef Reason why = why_not_start(&self.path, n, elapsed, numbers(q, n, "q"),

@@ -18,14 +18,9 @@ from control.motion cimport sample, stop_from
 from control.position_governor cimport drive_acceleration, speed_at_rest
 from control.settings cimport JointLimits, JointSettings, within_joint
 from control.state_clock cimport age_of_state
-from control.state_observer cimport Observer, missing_for, return_to_state
+from control.state_observer cimport Observer, return_to_state
 from control.stuck_joints cimport add_expected
 from control.torque_governor cimport transfer_left
-
-
-cdef inline double unseen_since(const Controller* c, double now) noexcept nogil:
-    """How long some joint has had no usable position [s]."""
-    return now - c.clock.received + missing_for(&c.observer)
 
 
 cdef inline void reckon(Controller* c, double now) noexcept nogil:

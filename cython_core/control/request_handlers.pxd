@@ -281,9 +281,7 @@ cdef inline Refusal zero_wrench(Controller* c, double now, ZeroPayload* answer) 
 cdef inline void stopping_effort(double stop_time, const JointSettings* joints,
                                  const DynamicsInterface* model, const double* state,
                                  double* acceleration, double* effort) noexcept nogil:
-    """The effort (n,) that brings the arm from a state (2, n) to rest within stop_time [s], gravity
-    included; friction would help. acceleration: (n,) scratch.
-    """
+    """The effort (n,) that stops a state (2, n) in a time [s] without the help of friction."""
     cdef const double* qd = state + model.n
     for i in range(model.n):
         acceleration[i] = -qd[i] / stop_time

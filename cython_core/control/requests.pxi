@@ -47,9 +47,7 @@ cdef class FollowRequest(ControlRequest):
 
 
 cdef class SetPointRequest(ControlRequest):
-    """Follow a set-point (4, n) of position, velocity, acceleration and effort; a velocity that it
-    does not have is estimated from a stream.
-    """
+    """Follow a set-point (4, n); a velocity that it does not have is estimated from a stream."""
 
     cdef SetPointPayload payload
     cdef cnp.ndarray state

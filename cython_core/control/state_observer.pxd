@@ -173,11 +173,6 @@ cdef inline void predict(Observer* o, double dt) noexcept nogil:
         o.qd[i] += dt * o.qdd[i]
 
 
-cdef inline bint has_stopped(const Observer* o, Py_ssize_t i, double qd) noexcept nogil:
-    """Whether a position may be the same because its joint has stopped."""
-    return o.unchanged[i] > REPEAT_TIME and not fabs(qd) > speed_reach(o, i, 0.0)
-
-
 cdef inline bint is_frozen(const Observer* o, Py_ssize_t i) noexcept nogil:
     """Whether a position has stayed the same while its measured velocity has led too far."""
     return (o.unchanged[i] > REPEAT_TIME and o.age[o.n + i] < o.unchanged[i]
@@ -221,10 +216,10 @@ cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
         if is_frozen(o, i):
             o.age[i] = max(o.age[i], o.unchanged[i])
             return because(REPEATED, i, o.discrepancy[i], max_discrepancy(o, i))
-        if off > bound and not has_stopped(o, i, qd):
-            return because(REPEATED, i, off, bound)
-        if off > bound:                                         # it has, and had not gone there
-            o.discrepancy[i] = 0.0
+        if off > bound:
+            if o.unchanged[i] <= REPEAT_TIME or fabs(qd) > speed_reach(o, i, 0.0):
+                return because(REPEATED, i, off, bound)
+            o.discrepancy[i] = 0.0                              # it has stopped, and not gone there
     elif off > bound:
         shown = (q - o.outlier[i]) / dt                         # before this one is stored
         if (not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI
@@ -251,9 +246,7 @@ cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double 
 cdef inline Reason take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
                                  bint within, const Settings* settings,
                                  double age) noexcept nogil:
-    """Use a measured velocity, or what else is known, given the prediction in ``qd``. shown: by the
-    displacement since the last position, in a time ``age`` [s].
-    """
+    """Use a measured velocity, or what else is known; shown: by positions, over ``age`` [s]."""
     cdef double candidate = median(o.qd[i], qd, shown)
     cdef bint inconsistent = (not isnan(qd) and max(o.age[o.n + i], o.disagreed[i])
                               > settings.state_timeout)

@@ -111,11 +111,6 @@ cdef inline bint was_stopped(const JointSettings* joints, Py_ssize_t i, double p
                      and gained * desired_speed <= 0.0)))
 
 
-cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil:
-    """Whether a joint's position changes, or its velocity shows it between encoder steps."""
-    return o.unchanged[i] == 0.0 or (o.age[o.n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED)
-
-
 cdef inline void begin_watch(StuckJoints* s, const Arm* arm, const Observer* o,
                              const double* desired, const double* push,
                              Py_ssize_t i) noexcept nogil:
@@ -134,10 +129,11 @@ cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
     """Find the change of each joint's push; push: (2, n) that has acted since the state before, dt
     [s] ago. braked: (n,) becomes for how long it had acted then on a joint's mean speed [s].
     """
-    cdef bint leads = drives_end_effector(arm)
+    cdef bint leads = drives_end_effector(arm), moves
     cdef Py_ssize_t n = s.n
     for i in range(n):
-        moves = s.begins or o.reset or is_seen_to_move(o, i)
+        moves = (s.begins or o.reset or o.unchanged[i] == 0.0   # or between encoder steps
+                 or (o.age[n + i] == 0.0 and fabs(o.qd[i]) > STICKING_SPEED))
         s.inertia[i] = VAST if moves else arm.joints.drives.armature[i]
         braked[i] = 0.5 * dt if s.moved[i] else 0.0
         if moves or s.moved[i]:
@@ -172,16 +168,6 @@ cdef inline void find_friction(StuckJoints* s, const Arm* arm,
             borne = joints.drives.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
         s.friction[i] = joints.drives.coulomb[i] - borne
         s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
-
-
-cdef inline void driving_effort(const Arm* arm, const double* q, const double* desired,
-                                const double* weight, double* effort) noexcept nogil:
-    """The effort (n,) with which the feedforward accelerates the joints. weight: (n,) gravity's."""
-    memset(effort, 0, arm.models.n * sizeof(double))
-    if feeds_forward(arm):
-        combine(&arm.models, q, NULL, desired + 2 * arm.models.n, effort)
-        for i in range(arm.models.n):
-            effort[i] += arm.joints.drives.armature[i] * desired[2 * arm.models.n + i] - weight[i]
 
 
 cdef inline double least_push(const StuckJoints* s, const double* push, double driving,
@@ -241,7 +227,11 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     known.armature, known.coulomb = s.inertia, s.friction
     worst.armature, worst.coulomb = s.inertia, s.max_friction
     gravity(&arm.models, o.accepted_q, weight)
-    driving_effort(arm, o.accepted_q, desired, weight, driving)
+    memset(driving, 0, n * sizeof(double))                      # what accelerates by feedforward
+    if feeds_forward(arm):
+        combine(&arm.models, o.accepted_q, NULL, desired + 2 * n, driving)
+        for i in range(n):
+            driving[i] += arm.joints.drives.armature[i] * desired[2 * n + i] - weight[i]
     for k in range(steps):
         for i in range(n):
             effort[i] = weight[i] + least_push(s, push, driving[i], i, s.lower_bound[n + i])

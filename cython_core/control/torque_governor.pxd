@@ -53,9 +53,22 @@ cdef struct SpeedLimit:
     double* acceleration     # (n,) scratch: caused by the next command
     double* reduction        # (n,) scratch: torque wanted minus torque commanded
 
-cdef struct TorqueRange:     # torques that the next command may have
-    double* low              # (n,)
+cdef struct Governor:
+    Py_ssize_t n
+    double* command          # (n,) the last one
+    double* asked            # (n,) what was last asked for
+    double* difference       # (n,) last command minus what was asked for, as a transfer began
+    double* feedback         # (2, n) mean of what errors ask for, that of what is left, and
+    double* noise            # by how much the last command was beside that
+    double* moving           # (n,) velocities that the difference must not increase
+    double* wanted           # (n,) what is asked for, plus what is left of the difference
+    double* low              # (n,) torques that the next command may have
     double* high
+    bint transferring
+    bint begins              # a transfer begins with the next command
+    double elapsed, duration
+    long long saturated      # commands of which an effort limit changed some joint
+    long long interventions  # commands of which any limit did
 
 
 cdef inline double clamp(double x, double low, double high) noexcept nogil:
@@ -69,10 +82,12 @@ cdef inline double acceleration_left(double left, double jerk, double reaction) 
     return 2.0 * left / (reaction + sqrt(reaction * reaction + 2.0 * left / jerk))
 
 
-cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed, Py_ssize_t n,
-                            const double* rate, double dt, double* torque) noexcept nogil:
-    """Change torques (n,), as allowed, where speed limits ask for it; rate: of torques (n,)."""
+cdef inline void keep_speed(Governor* g, const SpeedLimit* limits, const double* rate,
+                            double dt) noexcept nogil:
+    """Change the command, as allowed, where speed limits ask for it; rate: of torques (n,)."""
     cdef double* a = limits.acceleration
+    cdef double* torque = g.command
+    cdef Py_ssize_t n = g.n
     cdef double reaction = fmax(REACTION, 2.0 * dt)
     for i in range(n):
         a[i], limits.reduction[i] = 0.0, 0.0
@@ -88,8 +103,7 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
             limit, jerk = SPEED_SHARE * limits.speed[i], inverse * rate[i]
             free = clamp(free, -acceleration_left(limit + limits.qd[i], jerk, reaction),
                          acceleration_left(limit - limits.qd[i], jerk, reaction))
-            change = clamp(torque[i] + (free - a[i]) / inverse,
-                           allowed.low[i], allowed.high[i]) - torque[i]
+            change = clamp(torque[i] + (free - a[i]) / inverse, g.low[i], g.high[i]) - torque[i]
             if change == 0.0 or not isfinite(change):
                 continue
             changed = True
@@ -99,23 +113,6 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
                 a[j] += limits.Minv[j * n + i] * change
         if not changed:
             return
-
-
-cdef struct Governor:
-    Py_ssize_t n
-    double* command          # (n,) the last one
-    double* asked            # (n,) what was last asked for
-    double* difference       # (n,) last command minus what was asked for, as a transfer began
-    double* feedback         # (2, n) mean of what errors ask for, that of what is left, and
-    double* noise            # by how much the last command was beside that
-    double* moving           # (n,) velocities that the difference must not increase
-    double* wanted           # (n,) what is asked for, plus what is left of the difference
-    TorqueRange allowed
-    bint transferring
-    bint begins              # a transfer begins with the next command
-    double elapsed, duration
-    long long saturated      # commands of which an effort limit changed some joint
-    long long interventions  # commands of which any limit did
 
 
 cdef inline double transfer_weight(double progress) noexcept nogil:
@@ -236,8 +233,8 @@ cdef inline bint find_allowed(Governor* g, const JointSettings* joints, const do
         bias, step = 0.0 if added == NULL else added[i], joints.torque_rate[i] * duration
         low, high = -joints.effort_limit[i] - bias, joints.effort_limit[i] - bias
         saturated |= not low <= g.wanted[i] <= high
-        g.allowed.low[i] = clamp(low, g.command[i] - step, g.command[i] + step)
-        g.allowed.high[i] = clamp(high, g.command[i] - step, g.command[i] + step)
+        g.low[i] = clamp(low, g.command[i] - step, g.command[i] + step)
+        g.high[i] = clamp(high, g.command[i] - step, g.command[i] + step)
     return saturated
 
 
@@ -258,9 +255,9 @@ cdef inline bint govern(Governor* g, const JointSettings* joints, const double* 
     transfer(g, dt)
     saturated = find_allowed(g, joints, added, min(dt, longest))
     for i in range(g.n):
-        g.command[i] = clamp(g.wanted[i], g.allowed.low[i], g.allowed.high[i])
+        g.command[i] = clamp(g.wanted[i], g.low[i], g.high[i])
     if speed != NULL:
-        keep_speed(speed, &g.allowed, g.n, joints.torque_rate, dt, g.command)
+        keep_speed(g, speed, joints.torque_rate, dt)
     for i in range(g.n):
         changed |= g.command[i] != g.wanted[i]
     g.saturated += saturated

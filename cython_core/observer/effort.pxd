@@ -105,9 +105,7 @@ cdef inline void begin_rest(RestMeans* rest, Py_ssize_t n) noexcept nogil:
 
 cdef inline bint update_rest(RestMeans* rest, Py_ssize_t n, double dt,
                              const double* state) noexcept nogil:
-    """Take a state (3, n), dt [s] after the last; return whether the arm has now stood still for
-    long enough. The means are then ready; call ``begin_rest`` before the next state.
-    """
+    """Take a state (3, n), dt [s] later; whether a standstill is over, whose means are ready."""
     cdef const double* effort = state + 2 * n
     cdef bint still = True, moved = False
     for i in range(n):

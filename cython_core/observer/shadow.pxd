@@ -220,9 +220,7 @@ cdef inline void begin(Shadow* shadow, const double* state) noexcept nogil:
 
 
 cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
-    """Find the joints in contact: external torque above a threshold, with hysteresis, in two states
-    in a row, for a single one may be a jolt.
-    """
+    """Find the joints in contact, with hysteresis, in two states in a row: one may be a jolt."""
     cdef const double* before = shadow.before
     cdef const double* now = shadow.observer.external
     shadow.in_contact = False

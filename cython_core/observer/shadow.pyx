@@ -93,9 +93,7 @@ cdef class Snapshot:
 
 
 cdef class StateBuffer:
-    """A ring buffer to which a shadow in a loop writes states of n joints, and from which Python
-    reads them; states that find it full are dropped.
-    """
+    """States of n joints on their way from a loop to Python; dropped while it is full."""
 
     cdef StateRing ring
     cdef readonly size_t address       # for the request ``collect``
