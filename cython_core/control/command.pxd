@@ -36,18 +36,6 @@ cdef extern from *:
     const double SPELL "0.015"    # [s] in which states may come in a burst
 
 
-cdef inline void keep_within_limits(const Observer* o, double slack,
-                                    double* desired) noexcept nogil:
-    """Keep the desired state (3, n) within limits and slack, or at an arm that is beyond them."""
-    cdef Py_ssize_t n = o.n
-    for i in range(n):
-        lower = min(o.limits.lower[i] - slack, o.q[i])
-        upper = max(o.limits.upper[i] + slack, o.q[i])
-        if not lower <= desired[i] <= upper:                    # it must not press for ever
-            desired[i] = min(max(desired[i], lower), upper)
-            desired[n + i] = desired[2 * n + i] = 0.0
-
-
 cdef inline void find_contact_effort(Controller* c) noexcept nogil:
     """Find the effort (n,) of what the end effector touches."""
     for i in range(c.n):
@@ -150,16 +138,6 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     return &c.sent.speed
 
 
-cdef inline void note_interval(Command* sent, double interval) noexcept nogil:
-    """Note the time between the last two commands [s]."""
-    sent.interval = interval
-    sent.spell += max(interval, 0.0)                            # a simulation may begin anew
-    sent.longest[0] = max(sent.longest[0], interval)
-    if sent.spell > SPELL:
-        memmove(sent.longest + 1, sent.longest, 3 * sizeof(double))
-        sent.longest[0] = sent.spell = 0.0
-
-
 cdef inline double longest_step(const Controller* c) noexcept nogil:
     """How much time one command may make up for where drives follow positions [s]: twice the
     longest in a spell, the median of the last three. So a gap is no usual step: after it, another
@@ -209,7 +187,12 @@ cdef inline bint issue_command(Controller* c, double now, double dt) noexcept no
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and sent.has_begun else 1.0
     for i in range(c.n):
         sent.acting[i] += share * (sent.governor.command[i] - sent.acting[i])
-    note_interval(sent, now - sent.at if sent.has_begun else 0.0)
+    sent.interval = now - sent.at if sent.has_begun else 0.0
+    sent.spell += max(sent.interval, 0.0)                       # a simulation may begin anew
+    sent.longest[0] = max(sent.longest[0], sent.interval)
+    if sent.spell > SPELL:
+        memmove(sent.longest + 1, sent.longest, 3 * sizeof(double))
+        sent.longest[0] = sent.spell = 0.0
     sent.at, sent.has_begun = now, True
     sent.count += 1
     return True
@@ -269,14 +252,22 @@ cdef inline void sample_held(Controller* c, double time, double held, double dt)
 
 
 cdef inline void lead_joints(Controller* c, double time, double dt) noexcept nogil:
-    """The joints' desired state at the controller's time, dt [s] after the last command."""
+    """The joints' desired state at the controller's time, dt [s] after the last command: within the
+    limits, or at an arm that is beyond them, which must not press on a stop for ever.
+    """
+    cdef double* desired = c.task.desired
     cdef double slack = LIMIT_SLACK if c.machine.phase == TRAJECTORY else 0.0
     if c.machine.phase == FLOATING:
-        memcpy(c.task.desired, c.observer.q, 2 * c.n * sizeof(double))
-        memset(c.task.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+        memcpy(desired, c.observer.q, 2 * c.n * sizeof(double))
+        memset(desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
         sample_held(c, time, min(dt, c.sent.interval), dt)
-        keep_within_limits(&c.observer, slack, c.task.desired)
+        for i in range(c.n):
+            lower = min(c.arm.limits.lower[i] - slack, c.observer.q[i])
+            upper = max(c.arm.limits.upper[i] + slack, c.observer.q[i])
+            if not lower <= desired[i] <= upper:
+                desired[i] = min(max(desired[i], lower), upper)
+                desired[c.n + i] = desired[2 * c.n + i] = 0.0
 
 
 cdef inline void mode_torque(Controller* c, double now, double dt) noexcept nogil:

@@ -34,7 +34,7 @@ from control.startup cimport begin_commands
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   note_old, overdue_at, pass_time, watch_clocks)
 from control.state_observer cimport Observer, is_repetition, missing_for, observe_state, oldest
-from control.stuck_joints cimport is_stuck, push_joints
+from control.stuck_joints cimport push_joints
 
 cdef struct Before:          # what was known before a state
     double received          # when the last one arrived
@@ -107,7 +107,9 @@ cdef inline bint observe_arm(Controller* c, double now, double stamp, double on_
     # Drives that are told a position seldom are there long before the next, and stand by then.
     usable = observe_state(o, q, qd, clock.dt, clock.gap > state_timeout,
                            not (c.positions.used and held_for(clock) > 0.0), &c.arm.settings)
-    if is_stuck(&c.stuck, o):
+    if c.stuck.joint >= 0 and o.unchanged[c.stuck.joint] == 0.0:
+        c.stuck.joint = -1              # it has moved
+    if c.stuck.joint >= 0:
         return False
     # In a gap, commands need not have acted.
     if usable and is_tracking(&c.machine) and 2.0 * clock.gap <= state_timeout:
@@ -134,9 +136,7 @@ cdef inline void advance_estimate(Controller* c, double age) noexcept nogil:
 
 
 cdef inline bint is_repeated_for_us(const Controller* c, double now) noexcept nogil:
-    """Whether simulated time stands, and its owner repeats the state from which to begin: it waits
-    for the answer, so that no other state will come.
-    """
+    """Whether simulated time stands, and its owner repeats the first state: no other will come."""
     return (c.machine.phase == WAITING and now == c.clock.received
             and is_repetition(&c.observer.last))
 

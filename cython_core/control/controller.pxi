@@ -64,7 +64,6 @@ cdef class CompiledController(CycleOwner):
         self.control.models[0], self.control.model_count = model.number, 1
         self.control.show_period, self.control.answered = <int64_t> (show_period * 1e9), -1
         self._begin(settings)
-        self._connect()
 
     # Construction.
 
@@ -134,7 +133,7 @@ cdef class CompiledController(CycleOwner):
         memory.template(&self.control.twist, stamped(base, 6))
 
     cdef _begin(self, settings):
-        """Take the first settings; hold at zero."""
+        """Take the first settings, hold at zero, and fill the capsule's structure."""
         cdef Controller* c = &self.control.controller
         cdef ConfigureRequest request = ConfigureRequest(settings)
         if configure(c, &request.change) == NO_TIP:
@@ -148,11 +147,8 @@ cdef class CompiledController(CycleOwner):
         c.task.cartesian.wrench_at = -INFINITY
         c.heartbeat, c.updated = INFINITY, -INFINITY
         c.machine.hold_until = c.machine.noted_at = -INFINITY
-
-    cdef _connect(self):
-        """Fill the capsule's structure."""
-        self.control.controller.machine.notify = record_note
-        self.control.controller.machine.listener = self.cycle.self = &self.control
+        c.machine.notify = record_note
+        c.machine.listener = self.cycle.self = &self.control
         self.cycle.message, self.cycle.request = on_message, on_request
         self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = on_due, on_tick, on_safe_to_end
         self.control.output = &self.collector.output

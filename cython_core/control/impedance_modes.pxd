@@ -9,11 +9,9 @@ from dynamics_interface cimport DynamicsInterface
 from task_space.small_matrices cimport (cholesky, congruent, divide_by_lower, divide_by_upper,
                                         eigenvectors, product, times_lower)
 
-cdef enum:
-    MAX_SHAPING = 10         # the most that inertia shaping makes of a spring
-
 cdef extern from *:
-    const double MIN_RATIO "0.1"  # damping ratio below which a spring is not softened further
+    const int MAX_SHAPING "10"       # the most that inertia shaping makes of a spring
+    const double MIN_RATIO "0.1"     # damping ratio below which a spring is not softened further
 
 
 cdef inline double edge(double z) noexcept nogil:
@@ -245,22 +243,6 @@ cdef inline double delay_margin(const Impedance* law) noexcept nogil:
 
 # The damper of what the wrench does by turning its own lever arms (rule 10).
 
-cdef inline bint find_bending(Impedance* law, const DynamicsInterface* arm,
-                              const double* q) noexcept nogil:
-    """Find the arm's modes that the wrench makes stiff, or unstable; False if there are none."""
-    cdef double[3] point
-    cdef Py_ssize_t n = law.n
-    for i in range(3):
-        point[i] = law.pose[4 * i + 3]
-    arm.geometric_stiffness(arm.self, law.link, point, q, law.load, law.bending)
-    memcpy(law.Lq, law.Minv, n * n * sizeof(double))
-    if not cholesky(n, law.Lq):
-        return False
-    congruent(n, law.Lq, law.bending, law.square)
-    eigenvectors(n, law.bending, law.bending_modes, law.square)
-    return True
-
-
 cdef inline double damping_of_end_effector(const Impedance* law, const double* x) noexcept nogil:
     """x^T J^T D J x of a motion of the joints (n,)."""
     cdef double[6] v, drag
@@ -288,9 +270,16 @@ cdef inline void damp_bending(Impedance* law, const DynamicsInterface* arm, cons
     cdef double* mode = law.scratch                             # joint motion of one
     cdef double* force = law.scratch + law.n
     cdef double* speed = law.scratch + 2 * law.n
+    cdef double[3] point
     cdef Py_ssize_t n = law.n
-    if not find_bending(law, arm, q):
+    for i in range(3):
+        point[i] = law.pose[4 * i + 3]
+    arm.geometric_stiffness(arm.self, law.link, point, q, law.load, law.bending)
+    memcpy(law.Lq, law.Minv, n * n * sizeof(double))
+    if not cholesky(n, law.Lq):
         return
+    congruent(n, law.Lq, law.bending, law.square)
+    eigenvectors(n, law.bending, law.bending_modes, law.square)
     memcpy(speed, qd, n * sizeof(double))
     divide_by_lower(n, law.Lq, speed)
     for i in range(n):

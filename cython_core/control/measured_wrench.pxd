@@ -53,16 +53,6 @@ cdef inline void rotate(const double* R, const double* x, double* out) noexcept 
         out[i] = R[4 * i] * x[0] + R[4 * i + 1] * x[1] + R[4 * i + 2] * x[2]
 
 
-cdef inline void move_wrench(const double* pose, const double* wrench, double* out) noexcept nogil:
-    """out = a wrench (6) on a frame with a pose (16), in the frame in which the pose is."""
-    cdef double[3] origin
-    for k in range(3):
-        origin[k] = pose[4 * k + 3]
-    rotate(pose, wrench, out)
-    rotate(pose, wrench + 3, out + 3)
-    add_cross_product(1.0, origin, out, out + 3)
-
-
 cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
     memset(measured, 0, sizeof(MeasuredWrench))
     measured.at = measured.gated_at = measured.changed_at = -INFINITY
@@ -124,10 +114,9 @@ cdef inline void measure_anew(MeasuredWrench* measured, const double* dead_zone)
 cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings* settings,
                                const double* pose, const double* wrench, double now,
                                double on_its_way, double timeout) noexcept nogil:
-    """Take a wrench (6) on a frame with a pose (16), unless a newer one has come; on_its_way: [s]
-    by two clocks, NaN if unknown, as of a joint state.
-    """
+    """Take a wrench (6) on a frame with a pose (16), unless a newer one came; on_its_way: [s]."""
     cdef double[6] sample
+    cdef double[3] origin
     watch_clocks(&measured.clock, now, on_its_way)
     lateness(&measured.clock, now, on_its_way)
     at = now - late_by(&measured.clock, on_its_way, timeout)
@@ -136,7 +125,11 @@ cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings
     if at - measured.at > timeout:
         measured.count = measured.readings.count = 0    # it tells nothing of what acts now
     measured.at = at
-    move_wrench(pose, wrench, sample)
+    for k in range(3):
+        origin[k] = pose[4 * k + 3]
+    rotate(pose, wrench, sample)
+    rotate(pose, wrench + 3, sample + 3)
+    add_cross_product(1.0, origin, sample, sample + 3)
     for k in range(6):
         sample[k] -= measured.offset[k]
     gate_sample(measured, sample, settings.dead_zone)
@@ -194,8 +187,7 @@ cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
 
 
 cdef inline void find_external(Impedance* law) noexcept nogil:
-    """Find what of the measured wrench moves the virtual arm: an offset of the sensor, within the
-    dead zone, does not; limited as that of a wall.
+    """Find what of the wrench moves the virtual arm: beyond the dead zone, within a wall's force.
     """
     for half in range(2):
         f = law.external + 3 * half

@@ -246,9 +246,7 @@ cdef inline double position_without_correction(Motion* m, Py_ssize_t i, double t
 
 cdef inline void sample_inside(Motion* m, double inside, double time,
                                double* state) noexcept nogil:
-    """The motion state at a time, of the polynomials that hold at ``inside``: that tells two apart
-    where one ends and the next begins.
-    """
+    """The motion state at a time, of the polynomials at another, ``inside``, where two may meet."""
     sample_without_correction(m, inside, time, state)
     if inside < m.correction_end:
         since = max(time - m.correction_start, 0.0)
@@ -368,9 +366,7 @@ cdef inline double stopping_displacement(double v, double a, double duration,
 
 cdef inline bint stop_stays_within(double q, double v, double a, double duration, double fade,
                                    double lower, double upper) noexcept nogil:
-    """Whether all of a stop lies between limits: its end, and where it turns round, only if the
-    acceleration fades as slowly as the velocity.
-    """
+    """Whether all of a stop lies between limits: its end, and where it turns round."""
     cdef double end = q + 0.5 * v * duration + a * fade * fade / 12.0, turn = q
     cdef double bend = 2.0 * v + a * duration
     if fade == duration and -v * bend > 0.0 and fabs(v) < fabs(bend):

@@ -158,18 +158,6 @@ cdef inline bint is_pushed(const StuckJoints* s, const JointSettings* joints) no
     return False
 
 
-cdef inline void find_friction(StuckJoints* s, const Arm* arm,
-                               const double* presliding) noexcept nogil:
-    """Find the friction against the change of each push, less what the feedforward bears."""
-    cdef const JointSettings* joints = &arm.joints
-    for i in range(s.n):
-        borne = 0.0
-        if feeds_forward(arm):
-            borne = joints.drives.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
-        s.friction[i] = joints.drives.coulomb[i] - borne
-        s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
-
-
 cdef inline double least_push(const StuckJoints* s, const double* push, double driving,
                               Py_ssize_t i, double speed) noexcept nogil:
     """The push that moves a joint least: what it bore when its position last changed may have been
@@ -223,7 +211,12 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     take_push(s, arm, o, desired, push, dt, braked)
     if h <= 0.0 or not is_pushed(s, &arm.joints):
         return
-    find_friction(s, arm, presliding)
+    for i in range(n):
+        borne = 0.0                                             # by the feedforward
+        if feeds_forward(arm):
+            borne = known.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
+        s.friction[i] = known.coulomb[i] - borne
+        s.max_friction[i] = max_stiction(&arm.joints, i) - max(borne, 0.0)
     known.armature, known.coulomb = s.inertia, s.friction
     worst.armature, worst.coulomb = s.inertia, s.max_friction
     gravity(&arm.models, o.accepted_q, weight)
@@ -255,13 +248,6 @@ cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o, doub
                 and moved[0] > bound[0]):
             return i
     return -1
-
-
-cdef inline bint is_stuck(StuckJoints* s, const Observer* o) noexcept nogil:
-    """Whether a joint that did not move has not moved yet."""
-    if s.joint >= 0 and o.unchanged[s.joint] == 0.0:
-        s.joint = -1
-    return s.joint >= 0
 
 
 cdef inline void add_expected(const StuckJoints* s, const Arm* arm, const double* desired,

@@ -142,12 +142,6 @@ cdef inline bint is_too_often(Controller* c, bint was_trajectory, Reason* reason
     return True
 
 
-cdef inline bint would_be_sensed(const Controller* c, const Reason* reason) noexcept nogil:
-    """Whether drives stay behind in mode admittance: its sensor does not measure what there is."""
-    return (moves_virtual_arm(&c.arm) and c.task.cartesian.measured.is_there
-            and reason.code == CAUSE_OFF_PATH)
-
-
 cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
     """Look for what is wrong, and do what is to be done about the worst of it."""
     cdef bint was_trajectory = c.machine.phase == TRAJECTORY
@@ -163,6 +157,10 @@ cdef inline void supervise(Controller* c, double now, double dt) noexcept nogil:
             watch_contact(c, dt, &worst)
     watch_speed(c, dt, &worst)
     c.watch.inconsistent = c.observer.inconsistent
+    # In mode admittance, which yields to what its sensor measures, drives that stay behind meet
+    # something else than it measures.
     if (worst.code != NO_CAUSE and respond(c, now, &worst) and counts(c, &worst)
-            and (would_be_sensed(c, &worst) or is_too_often(c, was_trajectory, &worst))):
+            and ((worst.code == CAUSE_OFF_PATH and moves_virtual_arm(&c.arm)
+                  and c.task.cartesian.measured.is_there)
+                 or is_too_often(c, was_trajectory, &worst))):
         declare_fault(c, now, &worst)

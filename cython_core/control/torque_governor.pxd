@@ -32,10 +32,8 @@ from control.settings cimport JointSettings
 # (Cottle, Pang and Stone, The Linear Complementarity Problem, 1992, section 5.2). A joint exceeds v
 # if others push it harder than its own torque rate can follow.
 
-cdef enum:
-    SWEEPS = 8
-
 cdef extern from *:
+    const int SWEEPS "8"
     const double SPEED_SHARE "0.85"  # of the speed limit that is v: other forces on the arm are not
                                      # known
     const double REACTION "0.01"     # T [s], two steps at least

@@ -26,12 +26,6 @@ cdef struct Friction:        # rows of one array
     double* position         # (n,) where the joint counts as being, see ``counted_motion``
 
 
-cdef inline void begin_motion(Py_ssize_t n, const double* q, Friction* friction) noexcept nogil:
-    """Nothing is known of how an arm came to a position (n,)."""
-    for i in range(n):
-        friction.low[i], friction.high[i], friction.position[i] = -1.0, 1.0, q[i]
-
-
 cdef inline void follow_motion(const ShadowSettings* settings, Py_ssize_t n, double dt,
                                const double* q, Friction* friction) noexcept nogil:
     """Advance the presliding states to a position (n,), dt [s] later."""

@@ -235,9 +235,7 @@ cdef class CompiledShadow(CycleOwner):
         return bad
 
     def _update(self, int64_t time, cnp.ndarray state not None):
-        """Take a state (3, n) of a time [ns]; returns whether it is used, or 2 + the index of an
-        absurd value, and records.
-        """
+        """Take a state (3, n) of a time [ns]: used, or 2 + an absurd value's index; and records."""
         cdef Collector collector = Collector(0)
         cdef const double* q = numbers(state, 3 * self.n, "state")
         cdef Py_ssize_t bad = first_absurd(q, 3 * self.n), used = bad + 2
