@@ -17,6 +17,13 @@ cdef struct JointDrives:     # (n,) each, on the joint's side
                              # [N m/rad or N/m]
 
 
+cdef inline void place_rows(double** rows, size_t size, double* memory,
+                            Py_ssize_t n) noexcept nogil:
+    """Let all pointers of a structure of that size [bytes] point to rows (n,) of an array."""
+    for k in range(size // sizeof(double*)):
+        rows[k] = memory + k * n
+
+
 cdef inline double standing_torque(const JointDrives* drives, Py_ssize_t i,
                                    double position) noexcept nogil:
     """What a joint takes however it moves."""

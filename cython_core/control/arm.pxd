@@ -67,20 +67,10 @@ cdef inline void pass_time(ModelBlend* b, double dt) noexcept nogil:
             b.olds = 0
 
 
-cdef inline void normalise(ModelBlend* b) noexcept nogil:
-    cdef double total = 0.0
-    for k in range(b.olds):
-        total += b.old[k].weight
-    for k in range(b.olds):
-        b.old[k].weight /= total
-
-
 cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uint64_t number,
                               double duration) noexcept nogil:
-    """Change to another model, linearly in time, from what is in effect now; at once if the
-    duration is 0.
-    """
-    cdef double newest = share(b)
+    """Change to another model, linearly in time from what is in effect now; 0: at once."""
+    cdef double newest = share(b), total = 0.0
     for k in range(b.olds):
         b.old[k].weight *= 1.0 - newest
     if b.olds == MAX_MODELS:
@@ -90,7 +80,10 @@ cdef inline void change_model(ModelBlend* b, const DynamicsInterface* model, uin
     b.old[b.olds] = b.newest
     b.old[b.olds].weight = newest
     b.olds = b.olds + 1 if duration > 0.0 else 0
-    normalise(b)
+    for k in range(b.olds):
+        total += b.old[k].weight
+    for k in range(b.olds):
+        b.old[k].weight /= total
     b.newest.model, b.newest.number, b.newest.weight = model, number, 1.0
     b.duration, b.elapsed = duration, 0.0
 

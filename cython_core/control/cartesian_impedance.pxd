@@ -76,11 +76,8 @@ from task_space.pose cimport add_cross_product, norm, pose_error, turn, turn_fac
 # on its way to the one that is set.
 
 cdef extern from *:
-    """
-    #define AT_REST (1e-12)
-    """
-    const double AT_REST  # [m/s, rad/s]; with the denormal numbers that a decay ends in a cycle
-                          # took three times as long
+    const double AT_REST "1e-12"  # [m/s, rad/s]; with the denormal numbers that a decay ends in a
+                                  # cycle took three times as long
 
 
 cdef inline void approach_part(Impedance* law, Py_ssize_t part, double dt) noexcept nogil:
@@ -118,14 +115,6 @@ cdef inline void displace(double* pose, const double* velocity, double time) noe
     turn(phi, pose)
 
 
-cdef inline void approach(Impedance* law, double dt) noexcept nogil:
-    """Move the desired pose towards the target (rule 6)."""
-    pose_error(law.desired, law.target, law.remaining + 3, law.remaining)
-    approach_part(law, 0, dt)
-    approach_part(law, 1, dt)
-    displace(law.desired, law.desired_velocity, dt)
-
-
 cdef inline void blend_stiffness(Impedance* law, double dt) noexcept nogil:
     """Lead the stiffness from the old one to the one that is set, with zero slope at both ends."""
     cdef double p = 1.0
@@ -142,23 +131,16 @@ cdef inline void blend_stiffness(Impedance* law, double dt) noexcept nogil:
 # spring, damper, feed-forward and walls (rule 1).
 
 cdef extern from *:
-    """
-    #define WALL (3.0)
-    #define EFFORT (0.9)
-    #define SLOW (0.7)
-    """
-    const double WALL            # times max_force: spring and feed-forward have two of them
-                                 # together
-    const double EFFORT          # share of a joint's effort limit that gravity and load take: the
-                                 # rest is for damping
-    const double SLOW            # share of a joint's speed limit to which a target leads it, and
-                                 # from which it is braked
+    const double WALL "3.0"    # times max_force: spring and feed-forward have two of them together
+    const double EFFORT "0.9"  # share of a joint's effort limit that gravity and load take: the
+                               # rest is for damping
+    const double SLOW "0.7"    # share of a joint's speed limit to which a target leads it, and from
+                               # which it is braked
 
 
 cdef inline double strain(const double* stiffness, double max_force,
                           const double* e) noexcept nogil:
-    """An error (3) relative to s_max, from which the spring pulls with its largest force (rule 1).
-    """
+    """An error (3) relative to s_max, from which on the spring's force is constant (rule 1)."""
     cdef double s2 = 0.0, k_max = 0.0
     for k in range(3):
         s2 += stiffness[k] * e[k] * e[k]
@@ -210,10 +192,8 @@ cdef inline void spring_wrench(const Impedance* law, const double* e, double* F)
 
 
 cdef inline void add_walls(const Impedance* law, double* F) noexcept nogil:
-    """F += what the walls push with: a wall never pulls. Base axes.
-
-    More than WALL times max_force would only throw out an end effector that a new wall has found
-    within it.
+    """F += what walls push with, base axes; never more than WALL times max_force: it would only
+    throw out an end effector that a new wall has found within it.
     """
     cdef const Wall* wall
     for i in range(law.walls.count):
@@ -240,9 +220,7 @@ cdef inline void pull_of_target(const Impedance* law, const double* drag,
 
 cdef inline void limit_load(Impedance* law, const double* gravity,
                             const double* effort) noexcept nogil:
-    """Lighten the load as far as the joints' effort limits (n,) ask for, beside gravity's torque
-    (n,).
-    """
+    """Lighten the load as the joints' effort limits (n,) ask for, beside gravity's torque (n,)."""
     cdef double share = 1.0
     for i in range(law.n):
         torque = joint_effort(law, law.load, i)
@@ -268,9 +246,7 @@ cdef inline double take_damping(Impedance* law) noexcept nogil:
 
 cdef inline void limited_motion(const Impedance* law, const double* x, double share, double within,
                                 const double* limits, double* out) noexcept nogil:
-    """out, (n,) = share M^-1 J^T Lambda x: the joint motion that gives the end effector x (base
-    axes). It is scaled down until no joint exceeds ``within`` times its limit.
-    """
+    """out, (n,) = share M^-1 J^T Lambda x (base axes), no joint beyond ``within`` limits."""
     cdef double[6] v
     cdef Py_ssize_t n = law.n
     to_axes(law, x, 1, v)
@@ -297,11 +273,9 @@ cdef inline void follow_target(Impedance* law, double* v) noexcept nogil:
 
 cdef inline double find_wrench(Impedance* law, const double* gravity,
                                const double* effort) noexcept nogil:
-    """Find F in base axes, for effort limits (n,) beside gravity's torque (n,); NULL: none. Returns
-    what its damping takes out of the end effector [W].
-
-    D V only takes energy out and is not bounded; D V_d is what the target pulls with, and bounded
-    as the feed-forward.
+    """Find F in base axes, for effort limits (n,) beside gravity's torque (n,), NULL: none; returns
+    what damping takes out [W]. D V is not bounded, since it only takes energy out; D V_d is what
+    the target pulls with, and bounded as the feed-forward.
     """
     cdef double[6] e, v, F, drag, pull
     pose_error(law.pose, law.desired, law.error + 3, law.error)
@@ -327,8 +301,7 @@ cdef inline void find_weight_gradient(const Impedance* law, const DynamicsInterf
                                       const double* q, Py_ssize_t joint,
                                       double unit) noexcept nogil:
     """scratch: how a joint's gravity torque changes with q, (n,), in a unit, and M^-1 times that.
-
-    Gravity has a potential, so this is how all torques change with that joint alone.
+    Gravity has a potential: so do all torques change with that joint alone.
     """
     cdef double* gradient = law.scratch
     cdef double* after = law.scratch + law.n
@@ -376,9 +349,7 @@ cdef inline void relieve(const Impedance* law, Py_ssize_t joint, double share, c
 cdef inline void limit_weight(const Impedance* law, const DynamicsInterface* arm, const double* q,
                               const double* qd, const double* gravity, const double* effort,
                               double* tau) noexcept nogil:
-    """Keep the load from leading the arm to where gravity's torque (n,) takes too much of the
-    effort limits (n,).
-    """
+    """Keep the load off where gravity's torque (n,) takes too much of effort limits (n,)."""
     for i in range(law.n):
         taken = fabs(gravity[i]) - HEAVY * effort[i]
         if taken > 0.0 and effort[i] > 0.0:
@@ -391,10 +362,7 @@ cdef inline void limit_weight(const Impedance* law, const DynamicsInterface* arm
 # than the delay allows (rule 9).
 
 cdef extern from *:
-    """
-    #define BRAKING (0.01)
-    """
-    const double BRAKING         # time constant of this braking [s]
+    const double BRAKING "0.01"  # time constant of this braking [s]
 
 
 cdef inline void null_velocity(const Impedance* law, const double* qd, double* out) noexcept nogil:
@@ -425,10 +393,7 @@ cdef inline void project(const Impedance* law, double* torque) noexcept nogil:
 
 cdef inline void add_posture(Impedance* law, const double* q, const double* qd, double dissipated,
                              double dt, double* tau) noexcept nogil:
-    """tau += N (posture's spring) - N D0 N^T qd; the spring is limited by the tank (rule 5).
-
-    dissipated: what the damping of the end effector takes out [W].
-    """
+    """tau += N (posture's spring, limited by the tank) - N D0 N^T qd; dissipated: [W]."""
     cdef double* u = law.scratch                                # N^T qd
     cdef double* torque = law.scratch + law.n
     cdef double* damping = law.scratch + 2 * law.n
@@ -468,8 +433,7 @@ cdef inline double repulsion(double depth, double margin, double strength, doubl
 
 cdef inline void add_repulsion(const Impedance* law, const double* q, const double* qd,
                                double* tau) noexcept nogil:
-    """tau += what keeps the joints away from their stops: it only pushes, and only before a stop.
-    """
+    """tau += what keeps the joints off their stops: it only pushes, and only before a stop."""
     cdef double w = max_frequency(&law.settings, 1.0)
     for i in range(law.n):
         margin, strength = law.joints.margin[i], law.joints.repulsion[i]
@@ -507,10 +471,7 @@ cdef inline void update_kinematics(Impedance* law, const DynamicsInterface* arm,
 
 cdef inline Py_ssize_t update_inertia(const Impedance* law, const DynamicsInterface* arm,
                                       const double* armature, const double* q) noexcept nogil:
-    """Find Minv = (M + diag(armature))^-1, one drive after another (Sherman and Morrison).
-
-    Returns 1 + the index of a joint that moves no inertia, or 0.
-    """
+    """Minv = (M + diag(armature))^-1 (Sherman, Morrison); 1 + a joint of no inertia, or 0."""
     cdef double* column = law.scratch
     cdef Py_ssize_t n = law.n, failure = arm.minv(arm.self, q, law.Minv)
     for i in range(n if failure == 0 else 0):
@@ -527,15 +488,15 @@ cdef inline Py_ssize_t update_inertia(const Impedance* law, const DynamicsInterf
 cdef inline Py_ssize_t update_law(Impedance* law, const DynamicsInterface* arm,
                                   const double* armature, const double* q, const double* qd,
                                   double dt) noexcept nogil:
-    """Find what the wrench depends on, after a step of time dt.
-
-    Returns 1 + the index of a joint that moves no inertia, or 0.
-    """
+    """Find what the wrench depends on after dt; returns 1 + a joint that moves no inertia, or 0."""
     update_kinematics(law, arm, q, qd)
     failure = update_inertia(law, arm, armature, q)
     if failure:
         return failure
-    approach(law, dt)
+    pose_error(law.desired, law.target, law.remaining + 3, law.remaining)
+    approach_part(law, 0, dt)
+    approach_part(law, 1, dt)
+    displace(law.desired, law.desired_velocity, dt)
     blend_stiffness(law, dt)
     find_inertia(law)
     find_modes(law)
@@ -546,11 +507,8 @@ cdef inline void joint_torques(Impedance* law, const DynamicsInterface* arm, con
                                const double* qd, double dissipated, double dt,
                                const double* gravity, const double* effort,
                                double* tau) noexcept nogil:
-    """tau, (n,) of the wrench and of all that moves the joints besides.
-
-    arm: NULL where the joints are not to be damped by rule 10.
-    dissipated: what the damping of the end effector takes out [W].
-    gravity, effort: as for cartesian_impedance.
+    """tau, (n,) of the wrench and of all that moves the joints besides; arm: NULL without rule 10;
+    dissipated: by the end effector's damping [W]; gravity, effort: as for cartesian_impedance.
     """
     for i in range(law.n):
         tau[i] = joint_effort(law, law.wrench, i)
@@ -567,10 +525,8 @@ cdef inline Py_ssize_t cartesian_impedance(Impedance* law, const DynamicsInterfa
                                            const double* armature, const double* q,
                                            const double* qd, double dt, const double* gravity,
                                            const double* effort, double* tau) noexcept nogil:
-    """tau, (n,): the law after a step of time dt, without the model's torque.
-
-    gravity, effort: (n,) what holds the arm, and the effort limits; NULL: none.
-    Returns 1 + the index of a joint that moves no inertia, or 0.
+    """tau, (n,): the law after dt, without the model's torque, but for gravity and effort limits,
+    (n,) each or NULL. Returns 1 + the index of a joint that moves no inertia, or 0.
     """
     cdef Py_ssize_t failure = update_law(law, arm, armature, q, qd, dt)
     if failure == 0:

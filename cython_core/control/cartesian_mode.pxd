@@ -2,22 +2,20 @@
 # targets of both, which a force may lead (measured_wrench.pxd), and the joints' motion that goes
 # with them. The law of both: cartesian_impedance.pxd.
 
-from libc.math cimport fabs, fmax, fmin, isfinite, sqrt, INFINITY, isnan
+from libc.math cimport fabs, fmax, fmin, isfinite, sqrt, isnan
 from libc.string cimport memcpy, memmove, memset
 
 from control.cartesian_impedance cimport (add_walls, displace, joint_torques, limit, limit_wrench,
-                                          limited_motion, pull_of_target, spring_wrench,
-                                          take_damping, update_kinematics, update_law)
-from control.fault_bounds cimport ACCELERATION, FALLBACK_SPEED
-from control.impedance_modes cimport (from_axes, shaped_damping, through_modes, times_inertia,
-                                      to_axes)
-from control.impedance_state cimport (Impedance, ImpedanceChange, configure_impedance,
-                                      impedance_memory, place_impedance, start_impedance)
+                                          pull_of_target, spring_wrench, take_damping,
+                                          update_kinematics, update_law)
+from control.fault_bounds cimport ACCELERATION
+from control.impedance_modes cimport from_axes, shaped_damping, through_modes, to_axes
+from control.impedance_state cimport Impedance, start_impedance
 from control.measured_wrench cimport (ForceAxes, MeasuredWrench, find_contact, find_external,
-                                      find_sensed, forget_wrench, keep_force_axes, lead_by_force)
-from control.settings cimport JointLimits, place_rows
+                                      find_sensed, keep_force_axes, lead_by_force)
+from control.settings cimport JointLimits, speed_bound
 from dynamics_interface cimport DynamicsInterface
-from task_space.pose cimport norm, pose_error, quaternion_of
+from task_space.pose cimport norm, pose_error
 
 # Cartesian admittance control: a measured wrench moves the end effector of an arm whose drives take
 # positions.
@@ -40,10 +38,7 @@ from task_space.pose cimport norm, pose_error, quaternion_of
 #     and no target is followed.
 
 cdef extern from *:
-    """
-    #define VIRTUAL_STEP (1e-3)
-    """
-    const double VIRTUAL_STEP    # of the virtual arm's motion [s]; M_d is checked for it
+    const double VIRTUAL_STEP "1e-3"  # of the virtual arm's motion [s]; M_d is checked for it
 
 cdef struct VirtualArm:      # (n,) each
     double* q
@@ -53,9 +48,7 @@ cdef struct VirtualArm:      # (n,) each
 
 
 cdef inline double find_virtual_wrench(Impedance* law) noexcept nogil:
-    """Find the wrench that gives the virtual arm the motion of rule 11, base axes. Returns what
-    damping takes out [W].
-    """
+    """Find the wrench (rule 11), base axes. Returns what damping takes out [W]."""
     cdef double[6] e, v, drag, push, F
     pose_error(law.pose, law.desired, law.error + 3, law.error)
     to_axes(law, law.desired_velocity, 1, v)
@@ -78,7 +71,7 @@ cdef inline double find_virtual_wrench(Impedance* law) noexcept nogil:
 
 cdef inline double max_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
     """Of a joint (rule 13)."""
-    return ACCELERATION * fmin(limits.velocity[i], FALLBACK_SPEED)
+    return ACCELERATION * speed_bound(limits, i)
 
 
 cdef inline double speed_towards(double distance, double limit, double braking,
@@ -130,14 +123,10 @@ cdef inline bint move_virtual_arm(VirtualArm* v, Impedance* law, const DynamicsI
 
 
 cdef extern from *:
-    """
-    #define ARRIVED_AT (1e-4)
-    #define ARRIVED_TURNED (1e-3)
-    #define BRAKED_IN (4.0)
-    """
-    const double ARRIVED_AT      # [m] from the target, where the desired pose counts as there,
-    const double ARRIVED_TURNED  # and [rad]
-    const double BRAKED_IN       # time constants of braking in stop_time
+    const double ARRIVED_AT "1e-4"      # [m] from the target, where the desired pose counts as
+                                        # there,
+    const double ARRIVED_TURNED "1e-3"  # and [rad]
+    const double BRAKED_IN "4.0"        # time constants of braking in stop_time
 
 cdef struct CartesianMode:
     Impedance law
@@ -161,30 +150,8 @@ cdef struct CartesianTarget: # base axes; parts that are not given stay unchange
     double[6] wrench
 
 
-cdef inline Py_ssize_t mode_memory(Py_ssize_t n) noexcept nogil:
-    """How many numbers the mode needs."""
-    return impedance_memory(n) + 5 * n
-
-
-cdef inline void lay_out_mode(CartesianMode* mode, Py_ssize_t n, double* memory) noexcept nogil:
-    """Take mode_memory(n) numbers."""
-    place_impedance(&mode.law, memory, n)
-    mode.asked_posture = memory + impedance_memory(n)
-    mode.pose_at = mode.twist_at = mode.wrench_at = -INFINITY
-    forget_wrench(&mode.measured)
-    place_rows(<double**> &mode.virtual_arm, sizeof(VirtualArm), mode.asked_posture + n, n)
-
-
-cdef inline void configure_mode(CartesianMode* mode, const ImpedanceChange* change) noexcept nogil:
-    memcpy(mode.asked_posture, change.joints.posture, mode.law.n * sizeof(double))
-    configure_impedance(&mode.law, change)
-
-
 cdef inline void stop_target(CartesianMode* mode, double time) noexcept nogil:
-    """Set the target to where the desired pose comes to rest in a time [s].
-
-    The target's velocity and wrench are dropped.
-    """
+    """Set the target to rest where the desired pose comes to rest in a time [s], no wrench."""
     cdef Impedance* law = &mode.law
     memcpy(law.target, law.desired, 16 * sizeof(double))
     displace(law.target, law.desired_velocity, 0.5 * time)
@@ -249,11 +216,13 @@ cdef inline void set_target(CartesianMode* mode, double now,
         mode.wrench_at = now
 
 
-cdef inline bint drop_stale(CartesianMode* mode, double now, double timeout) noexcept nogil:
-    """Forget a velocity or wrench that is too old; the pose stays.
-
-    Returns whether a wrench ends.
+cdef inline bint move_target(CartesianMode* mode, double now, double timeout,
+                             double dt) noexcept nogil:
+    """Move the target by the force along the force axes, and by velocities that come without poses,
+    at the approach speed at most. Velocities and wrenches that are too old are forgotten; returns
+    whether a wrench ends.
     """
+    cdef double[6] velocity
     cdef bint ends = False
     if now - mode.twist_at > fmin(timeout, mode.twist_lasts):
         memset(mode.law.target_velocity, 0, 6 * sizeof(double))
@@ -261,24 +230,15 @@ cdef inline bint drop_stale(CartesianMode* mode, double now, double timeout) noe
         for k in range(6):
             ends |= mode.wrench[k] != 0.0
             mode.wrench[k] = 0.0
-    return ends
-
-
-cdef inline void move_target(CartesianMode* mode, double now, double timeout,
-                             double dt) noexcept nogil:
-    """Move the target by the force along the force axes, and by velocities that come without poses,
-    at the approach speed at most.
-    """
-    cdef double[6] velocity
     find_sensed(&mode.law, &mode.measured)
     find_contact(&mode.law, &mode.measured, dt)
     lead_by_force(&mode.force_axes, &mode.law, mode.wrench, mode.measured.is_there, dt)
-    if now - mode.pose_at <= timeout:
-        return
-    memcpy(velocity, mode.law.target_velocity, 6 * sizeof(double))
-    limit(mode.law.settings.max_speed[0], velocity)
-    limit(mode.law.settings.max_speed[1], velocity + 3)
-    displace(mode.law.target, velocity, dt)
+    if now - mode.pose_at > timeout:
+        memcpy(velocity, mode.law.target_velocity, 6 * sizeof(double))
+        limit(mode.law.settings.max_speed[0], velocity)
+        limit(mode.law.settings.max_speed[1], velocity + 3)
+        displace(mode.law.target, velocity, dt)
+    return ends
 
 
 cdef inline bint is_idle(const CartesianMode* mode, double now, double timeout) noexcept nogil:
@@ -291,9 +251,7 @@ cdef inline bint is_idle(const CartesianMode* mode, double now, double timeout) 
 cdef inline bint follow_wrench(CartesianMode* mode, const DynamicsInterface* arm,
                                const double* armature, const JointLimits* limits,
                                double stop_time, double dt, double* desired) noexcept nogil:
-    """desired, (4, n): the motion of mode admittance after a time dt [s]; False if there is none.
-    Without a wrench it comes to rest within stop_time [s].
-    """
+    """desired, (4, n): the motion after dt [s], to rest without a wrench; False: there is none."""
     cdef VirtualArm* v = &mode.virtual_arm
     cdef Py_ssize_t n = mode.law.n
     find_external(&mode.law)
@@ -303,18 +261,3 @@ cdef inline bint follow_wrench(CartesianMode* mode, const DynamicsInterface* arm
     memcpy(desired, v.q, 3 * n * sizeof(double))                # q, qd, qdd
     memset(desired + 3 * n, 0, n * sizeof(double))
     return True
-
-
-cdef inline void joint_motion(const Impedance* law, const double* x, const double* limits,
-                              double* out) noexcept nogil:
-    """out, (n,): the joint motion that gives the end effector x, scaled down until no joint exceeds
-    ``limits``, (n,).
-    """
-    limited_motion(law, x, 1.0, 1.0, limits, out)
-
-
-cdef inline void write_pose(const double* pose, double* out) noexcept nogil:
-    """out = position and quaternion x y z w of a pose (16)."""
-    for k in range(3):
-        out[k] = pose[4 * k + 3]
-    quaternion_of(pose, 4, out + 3)

@@ -4,13 +4,13 @@
 from libc.math cimport NAN, expm1, fabs, fmin
 from libc.string cimport memcpy, memmove, memset
 
-from control.arm cimport (Arm, accelerates, combine, drives_end_effector, gravity,
-                          leads_end_effector, moves_virtual_arm, pass_time)
-from control.cartesian_impedance cimport cartesian_impedance, update_inertia, update_kinematics
-from control.cartesian_mode cimport (CartesianMode, drop_stale, follow_wrench, joint_motion,
-                                     move_target, rest_anchored, return_to_anchor)
-from control.controller_state cimport (Command, Controller, Supervision, Task,
-                                       is_open_loop, is_tracking, usual_step)
+from control.arm cimport (accelerates, combine, drives_end_effector, gravity, leads_end_effector,
+                          moves_virtual_arm, pass_time)
+from control.cartesian_impedance cimport (cartesian_impedance, limited_motion, update_inertia,
+                                          update_kinematics)
+from control.cartesian_mode cimport (CartesianMode, follow_wrench, move_target, rest_anchored,
+                                     return_to_anchor)
+from control.controller_state cimport Command, Controller, is_open_loop, is_tracking, usual_step
 from control.events cimport CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, Reason, because
 from control.fault_bounds cimport COASTING, FASTER, LIMIT_SLACK, LONGEST_STEP, REPEAT_TIME
 from control.impedance_modes cimport joint_effort
@@ -19,106 +19,81 @@ from control.measured_wrench cimport is_fresh
 from control.motion cimport sample
 from control.phase_changes cimport arrive, let_time_pass, respond
 from control.phases cimport FAULT, FLOATING, REFERENCE, STOPPING, TRAJECTORY
-from control.position_governor cimport (PositionGovernor, ServoGovernor, govern_positions,
-                                        govern_servos)
-from control.settings cimport FEEDBACK_TORQUES, JointLimits
-from control.state_clock cimport StateClock, is_overdue
+from control.position_governor cimport govern_positions, govern_servos
+from control.settings cimport FEEDBACK_TORQUES
+from control.state_clock cimport StateClock, overdue_at
 from control.state_observer cimport Observer, common, max_speed_share
-from control.stuck_joints cimport StuckJoints
 from control.supervision cimport supervise
-from control.torque_governor cimport (LASTING, Governor, SpeedLimit, begin_transfer, govern,
-                                      note_feedback, push_no_further, transfer_left)
+from control.torque_governor cimport (LASTING, SpeedLimit, begin_transfer, govern, note_feedback,
+                                      push_no_further, transfer_left)
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport add_drives
 from smooth_friction cimport after_motion, dry_torque, presliding
 
 cdef extern from *:
-    """
-    #define SPARSE (0.0125)
-    #define SPELL (0.015)
-    """
-    const double SPARSE            # [s] between states that are too far apart for the gains, or
-                                   # commands for the acceleration of an instant: 80 Hz
-    const double SPELL             # [s] in which states may come in a burst
+    const double SPARSE "0.0125"  # [s] between states that are too far apart for the gains, or
+                                  # commands for the acceleration of an instant: 80 Hz
+    const double SPELL "0.015"    # [s] in which states may come in a burst
 
 
-cdef inline void keep_within_limits(const Observer* o, double slack,
-                                    double* desired) noexcept nogil:
-    """Keep the desired position within the limits and a slack, or at the arm if it is beyond them:
-    the arm must not press on a stop for ever. desired: (3, n).
-    """
-    cdef Py_ssize_t n = o.n
-    for i in range(n):
-        lower = min(o.limits.lower[i] - slack, o.q[i])
-        upper = max(o.limits.upper[i] + slack, o.q[i])
-        if not lower <= desired[i] <= upper:
-            desired[i] = min(max(desired[i], lower), upper)
-            desired[n + i] = desired[2 * n + i] = 0.0
-
-
-cdef inline void find_contact_effort(const CartesianMode* mode, double* contact) noexcept nogil:
+cdef inline void find_contact_effort(Controller* c) noexcept nogil:
     """Find the effort (n,) of what the end effector touches."""
-    for i in range(mode.law.n):
-        contact[i] = joint_effort(&mode.law, mode.measured.contact, i)
+    for i in range(c.n):
+        c.sent.contact[i] = joint_effort(&c.task.cartesian.law,
+                                         c.task.cartesian.measured.contact, i)
 
 
-cdef inline void slide_end_effector(Task* task, const Arm* arm, const double* torque,
-                                    double dt) noexcept nogil:
-    """Advance presliding states by the desired motion, and by what a force adds to the torques that
-    press (measured_wrench.pxd). torque: (n,) so far.
-    """
-    cdef CartesianMode* mode = &task.cartesian
-    cdef const double* speed = task.desired + mode.law.n
-    for i in range(mode.law.n):
+cdef inline void slide_end_effector(Controller* c, double dt) noexcept nogil:
+    """Advance presliding states by the desired motion, and what a force adds to the torques."""
+    cdef CartesianMode* mode = &c.task.cartesian
+    cdef const double* speed = c.task.desired + c.n
+    cdef double* sliding = c.task.presliding
+    for i in range(c.n):
         more = joint_effort(&mode.law, mode.force_axes.more, i)
         if more == 0.0 or speed[i] != 0.0:
-            task.presliding[i] = presliding(task.presliding[i], speed[i], dt,
-                                            arm.settings.presliding_displacement)
+            sliding[i] = presliding(sliding[i], speed[i], dt,
+                                    c.arm.settings.presliding_displacement)
         if more != 0.0:
-            task.presliding[i] = after_motion(task.presliding[i], more, dry_torque(
-                arm.joints.drives.coulomb[i], arm.joints.drives.load[i], torque[i], 1.0))
+            sliding[i] = after_motion(sliding[i], more, dry_torque(
+                c.arm.joints.drives.coulomb[i], c.arm.joints.drives.load[i], c.sent.torque[i], 1.0))
 
 
-cdef inline void lead_end_effector(Task* task, Command* sent, StuckJoints* stuck,
-                                   const Controller* c, double now, double dt) noexcept nogil:
-    """The effort of mode cartesian_impedance.
-
-    The joints' desired state is the one that gives the end effector's, to first order.
-    """
-    cdef CartesianMode* mode = &task.cartesian
-    cdef double timeout = c.arm.settings.target_timeout
+cdef inline void lead_end_effector(Controller* c, double now, double dt) noexcept nogil:
+    """Mode cartesian_impedance; the joints' desired state gives the end effector's, linearly."""
+    cdef CartesianMode* mode = &c.task.cartesian
+    cdef double* desired = c.task.desired
+    cdef double* torque = c.sent.torque
     cdef Py_ssize_t n = c.n
     dt = fmin(dt, c.arm.settings.state_timeout)
     mode.measured.is_there = is_fresh(&mode.measured, now, c.arm.settings.wrench_timeout)
-    if drop_stale(mode, now, timeout):
-        begin_transfer(&sent.governor, c.arm.settings.blend_time)
-    move_target(mode, now, timeout, dt)
-    gravity(&c.arm.models, c.observer.q, sent.gravity_torque)
+    if move_target(mode, now, c.arm.settings.target_timeout, dt):
+        begin_transfer(&c.sent.governor, c.arm.settings.blend_time)
+    gravity(&c.arm.models, c.observer.q, c.sent.gravity_torque)
     if cartesian_impedance(&mode.law, c.arm.models.newest.model, c.arm.joints.drives.armature,
-                           c.observer.q, c.observer.qd, dt, sent.gravity_torque,
-                           c.arm.joints.effort_limit, sent.torque):
-        sent.torque[0] = NAN                                    # the model moves no inertia
-    find_contact_effort(mode, sent.contact)
+                           c.observer.q, c.observer.qd, dt, c.sent.gravity_torque,
+                           c.arm.joints.effort_limit, torque):
+        torque[0] = NAN                                         # the model moves no inertia
+    find_contact_effort(c)
     # at most the motion of one second
-    joint_motion(&mode.law, mode.law.error, c.arm.limits.velocity, task.desired)
-    memcpy(task.desired + n, mode.law.followed, n * sizeof(double))
-    memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
+    limited_motion(&mode.law, mode.law.error, 1.0, 1.0, c.arm.limits.velocity, desired)
+    memcpy(desired + n, mode.law.followed, n * sizeof(double))
+    memset(desired + 2 * n, 0, 2 * n * sizeof(double))
     for i in range(n):
-        task.desired[i] += c.observer.q[i]
-        sent.torque[i] += sent.gravity_torque[i]
-        stuck.feedback[i] = sent.torque[i]
-    slide_end_effector(task, &c.arm, sent.torque, dt)
-    add_drives(&c.arm.joints.drives, n, c.observer.q, task.desired + n, task.desired + 2 * n,
-               task.presliding, sent.torque)
+        desired[i] += c.observer.q[i]
+        torque[i] += c.sent.gravity_torque[i]
+        c.stuck.feedback[i] = torque[i]
+    slide_end_effector(c, dt)
+    add_drives(&c.arm.joints.drives, n, c.observer.q, desired + n, desired + 2 * n,
+               c.task.presliding, torque)
     for i in range(n):
-        stuck.feedback[i] -= sent.torque[i]                     # what is not feedback
+        c.stuck.feedback[i] -= torque[i]                        # what is not feedback
 
 
-cdef inline bint has_lost_wrench(CartesianMode* mode, const Controller* c,
-                                 double now) noexcept nogil:
+cdef inline bint has_lost_wrench(Controller* c, double now) noexcept nogil:
     """Bring the end effector to rest if no wrench is measured any more; to where it was held it
     goes back as soon as there is a wrench again. Returns whether a motion has to be given up.
     """
+    cdef CartesianMode* mode = &c.task.cartesian
     cdef bint was_there = mode.measured.is_there
     cdef bint fresh = is_fresh(&mode.measured, now, c.arm.settings.wrench_timeout)
     mode.measured.is_there = fresh and c.machine.phase != STOPPING
@@ -130,30 +105,25 @@ cdef inline bint has_lost_wrench(CartesianMode* mode, const Controller* c,
     return False
 
 
-cdef inline void lead_virtual_arm(Task* task, const Controller* c, double now, double dt,
-                                  double* contact) noexcept nogil:
-    """The desired state of mode admittance; contact: (n,) effort of what the end effector touches.
-    """
+cdef inline void lead_virtual_arm(Controller* c, double now, double dt) noexcept nogil:
+    """The desired state of mode admittance."""
     cdef const DynamicsInterface* model = c.arm.models.newest.model
-    cdef CartesianMode* mode = &task.cartesian
-    cdef double stop_time = c.arm.settings.stop_time, timeout = c.arm.settings.target_timeout
+    cdef CartesianMode* mode = &c.task.cartesian
+    cdef double stop_time = c.arm.settings.stop_time
     # After a gap it goes on where it was: the drives would have to jump to where it would be.
     dt = fmin(dt, fmin(2.0 * usual_step(c), REPEAT_TIME))
     update_kinematics(&mode.law, model, mode.virtual_arm.q, mode.virtual_arm.qd)
-    drop_stale(mode, now, timeout)
-    move_target(mode, now, timeout, dt)
+    move_target(mode, now, c.arm.settings.target_timeout, dt)
     # Rotors only where links have no inertia: the virtual arm has none.
-    if not (follow_wrench(mode, model, c.zero, &c.arm.limits, stop_time, dt, task.desired)
+    if not (follow_wrench(mode, model, c.zero, &c.arm.limits, stop_time, dt, c.task.desired)
             or follow_wrench(mode, model, c.arm.joints.drives.armature, &c.arm.limits, stop_time,
-                             dt, task.desired)):
-        task.desired[0] = NAN
-    find_contact_effort(mode, contact)
+                             dt, c.task.desired)):
+        c.task.desired[0] = NAN
+    find_contact_effort(c)
 
 
 cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* added) noexcept nogil:
-    """The joints' speed limit while the end effector is led or has just been let go; otherwise, and
-    for a model without inertia, NULL.
-    """
+    """The speed limit while the end effector is led, or just was; otherwise NULL."""
     cdef bint leaves = c.sent.leaves_end_effector and c.machine.phase == FLOATING
     if is_open_loop(&c.machine) or not (drives_end_effector(&c.arm) or leaves):
         return NULL
@@ -168,16 +138,6 @@ cdef inline const SpeedLimit* speed_limit(const Controller* c, const double* add
     return &c.sent.speed
 
 
-cdef inline void note_interval(Command* sent, double interval) noexcept nogil:
-    """Note the time between the last two commands [s]."""
-    sent.interval = interval
-    sent.spell += max(interval, 0.0)                            # a simulation may begin anew
-    sent.longest[0] = max(sent.longest[0], interval)
-    if sent.spell > SPELL:
-        memmove(sent.longest + 1, sent.longest, 3 * sizeof(double))
-        sent.longest[0] = sent.spell = 0.0
-
-
 cdef inline double longest_step(const Controller* c) noexcept nogil:
     """How much time one command may make up for where drives follow positions [s]: twice the
     longest in a spell, the median of the last three. So a gap is no usual step: after it, another
@@ -188,12 +148,9 @@ cdef inline double longest_step(const Controller* c) noexcept nogil:
     return max(2.0 * usual, LONGEST_STEP)
 
 
-cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* servos,
-                                   const Controller* c, double dt) noexcept nogil:
-    """Work out what drives with position loops of their own are to follow.
-
-    Where no motion is asked for, that is the measured position at rest: the drives damp the arm.
-    Where that is unknown, they stop.
+cdef inline void command_positions(Controller* c, double dt) noexcept nogil:
+    """Work out what drives with position loops follow: where no motion is asked for, the measured
+    position at rest, so that they damp the arm; where that is unknown, they stop.
     """
     cdef const double* goal = c.observer.q
     cdef const double* speed = c.zero
@@ -202,60 +159,63 @@ cdef inline void command_positions(PositionGovernor* positions, ServoGovernor* s
         goal, speed = c.task.desired, c.task.desired + c.n
     elif is_open_loop(&c.machine):
         goal = c.positions.q
-    govern_positions(positions, &c.arm.limits, goal, speed, dt, longest_step(c))
-    if servos.governor.used:
+    govern_positions(&c.positions, &c.arm.limits, goal, speed, dt, longest_step(c))
+    if c.servos.governor.used:
         # A position that follows the measured one must not run ahead of it.
-        govern_servos(servos, &c.arm.limits, positions, c.sent.governor.command,
-                      servos.ahead if is_tracking(&c.machine) else 0.0, dt, longest_step(c))
+        govern_servos(&c.servos, &c.arm.limits, &c.positions, c.sent.governor.command,
+                      c.servos.ahead if is_tracking(&c.machine) else 0.0, dt, longest_step(c))
 
 
-cdef inline bint issue_command(Command* sent, PositionGovernor* positions, ServoGovernor* servos,
-                               const Controller* c, double now, double dt,
-                               const double* torque) noexcept nogil:
-    """Turn an effort that includes gravity into the next command; False if it is not finite."""
+cdef inline bint issue_command(Controller* c, double now, double dt) noexcept nogil:
+    """Make ``sent.torque``, gravity included, the next command; False if it is not finite."""
+    cdef Command* sent = &c.sent
     cdef const double* added = NULL
     cdef bint together = is_tracking(&c.machine) and accelerates(&c.arm)
     if c.arm.settings.hardware_adds_gravity:                    # where the torque is for
         gravity(&c.arm.models, c.observer.q, sent.gravity_torque)
         for i in range(c.n):
-            sent.torque[i] = torque[i] - sent.gravity_torque[i]
-        added, torque = sent.gravity_torque, sent.torque
+            sent.torque[i] -= sent.gravity_torque[i]
+        added = sent.gravity_torque
     sent.leaves_end_effector &= transfer_left(&sent.governor) > 0.0
     if not (sent.governor.begins or is_tracking(&c.machine) or is_open_loop(&c.machine)):
         # no feedback would end the motion
         push_no_further(&sent.governor, c.observer.qd, dt / (dt + LASTING))
-    if not govern(&sent.governor, &c.arm.joints, torque, added, speed_limit(c, added), together, dt,
+    limit = speed_limit(c, added)
+    if not govern(&sent.governor, &c.arm.joints, sent.torque, added, limit, together, dt,
                   max(c.arm.settings.command_period, LONGEST_STEP)):
         return False
-    if positions.used:
-        command_positions(positions, servos, c, dt)
+    if c.positions.used:
+        command_positions(c, dt)
     share = -expm1(-2.0 * dt / c.clock.late) if c.clock.late > 0.0 and sent.has_begun else 1.0
     for i in range(c.n):
         sent.acting[i] += share * (sent.governor.command[i] - sent.acting[i])
-    note_interval(sent, now - sent.at if sent.has_begun else 0.0)
+    sent.interval = now - sent.at if sent.has_begun else 0.0
+    sent.spell += max(sent.interval, 0.0)                       # a simulation may begin anew
+    sent.longest[0] = max(sent.longest[0], sent.interval)
+    if sent.spell > SPELL:
+        memmove(sent.longest + 1, sent.longest, 3 * sizeof(double))
+        sent.longest[0] = sent.spell = 0.0
     sent.at, sent.has_begun = now, True
     sent.count += 1
     return True
 
 
-cdef inline void damped_torque(Supervision* watch, const Controller* c, double now,
-                               double* torque) noexcept nogil:
-    """Gravity and damping, (n,).
-
-    Damping that makes an arm faster than it was as a fault began is that of wrong velocities: then
-    gravity's torque alone is left for a while.
+cdef inline void damped_torque(Controller* c, double now) noexcept nogil:
+    """Gravity and damping. Damping that makes an arm faster than it was as a fault began is that of
+    wrong velocities: then gravity's torque alone is left for a while.
     """
     cdef const Observer* o = &c.observer
     cdef bint coasts
     if c.machine.phase == FAULT:
         fastest = max_speed_share(o)
-        if fastest > FASTER * max(watch.braked_from, 1.0):
-            watch.braked_from, watch.coasts_until = fastest, now + COASTING
-    coasts = now < watch.coasts_until
-    damped_gravity(&c.arm, o.q, 0.0 if coasts else 1.0, torque)
+        if fastest > FASTER * max(c.watch.braked_from, 1.0):
+            c.watch.braked_from, c.watch.coasts_until = fastest, now + COASTING
+    coasts = now < c.watch.coasts_until
+    damped_gravity(&c.arm, o.q, 0.0 if coasts else 1.0, c.sent.torque)
     if c.machine.phase == FAULT and not coasts:
         for i in range(c.n):
-            torque[i] -= o.qd[i] * max(c.arm.joints.fault_damping[i] - c.arm.joints.damping[i], 0.0)
+            c.sent.torque[i] -= o.qd[i] * max(c.arm.joints.fault_damping[i]
+                                              - c.arm.joints.damping[i], 0.0)
 
 
 cdef inline double held_for(const StateClock* k) noexcept nogil:
@@ -268,8 +228,7 @@ cdef inline void joint_law(const Controller* c, double* torque) noexcept nogil:
     law(&c.arm, c.observer.q, c.task.desired, c.task.presliding, held_for(&c.clock), torque)
 
 
-cdef inline void sample_held(Task* task, const JointLimits* limits, double time, double held,
-                             double dt) noexcept nogil:
+cdef inline void sample_held(Controller* c, double time, double held, double dt) noexcept nogil:
     """The desired state, dt [s] after the last command, of one that will act for ``held`` [s].
 
     Where that is too long for the motion of an instant, its acceleration leads to the velocity at
@@ -277,73 +236,73 @@ cdef inline void sample_held(Task* task, const JointLimits* limits, double time,
     has changed in between. What is beyond the limits, at a corner of a path, is left to the
     feedback.
     """
-    cdef double* desired = task.desired
-    cdef Py_ssize_t n = task.motion.n
+    cdef double* desired = c.task.desired
+    cdef Py_ssize_t n = c.n
     for i in range(n):
-        task.driven[i] += dt * desired[2 * n + i]
-    sample(&task.motion, time, desired)
+        c.task.driven[i] += dt * desired[2 * n + i]
+    sample(&c.task.motion, time, desired)
     if held <= SPARSE:
-        memcpy(task.driven, desired + n, n * sizeof(double))
+        memcpy(c.task.driven, desired + n, n * sizeof(double))
         return
-    sample(&task.motion, time + held, task.state)
+    sample(&c.task.motion, time + held, c.task.state)
     for i in range(n):
-        bound = max(max(limits.acceleration[i], limits.deceleration[i]), fabs(desired[2 * n + i]))
-        a = (task.state[n + i] - task.driven[i]) / held
+        bound = max(c.arm.limits.acceleration[i], c.arm.limits.deceleration[i],
+                    fabs(desired[2 * n + i]))
+        a = (c.task.state[n + i] - c.task.driven[i]) / held
         desired[2 * n + i] = min(max(a, -bound), bound)
-        task.driven[i] = task.state[n + i] - desired[2 * n + i] * held
+        c.task.driven[i] = c.task.state[n + i] - desired[2 * n + i] * held
 
 
-cdef inline void lead_joints(Task* task, const Controller* c, double time,
-                             double dt) noexcept nogil:
-    """The joints' desired state at the controller's time, dt [s] after the last command."""
+cdef inline void lead_joints(Controller* c, double time, double dt) noexcept nogil:
+    """The joints' desired state at the controller's time, dt [s] after the last command: within the
+    limits, or at an arm that is beyond them, which must not press on a stop for ever.
+    """
+    cdef double* desired = c.task.desired
     cdef double slack = LIMIT_SLACK if c.machine.phase == TRAJECTORY else 0.0
     if c.machine.phase == FLOATING:
-        memcpy(task.desired, c.observer.q, 2 * c.n * sizeof(double))
-        memset(task.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+        memcpy(desired, c.observer.q, 2 * c.n * sizeof(double))
+        memset(desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
     elif is_tracking(&c.machine) and not leads_end_effector(&c.arm):
-        sample_held(task, &c.arm.limits, time, min(dt, c.sent.interval), dt)
-        keep_within_limits(&c.observer, slack, task.desired)
+        sample_held(c, time, min(dt, c.sent.interval), dt)
+        for i in range(c.n):
+            lower = min(c.arm.limits.lower[i] - slack, c.observer.q[i])
+            upper = max(c.arm.limits.upper[i] + slack, c.observer.q[i])
+            if not lower <= desired[i] <= upper:
+                desired[i] = min(max(desired[i], lower), upper)
+                desired[c.n + i] = desired[2 * c.n + i] = 0.0
 
 
-cdef inline void mode_torque(Task* task, Command* sent, StuckJoints* stuck, const Controller* c,
-                             double now, double dt) noexcept nogil:
+cdef inline void mode_torque(Controller* c, double now, double dt) noexcept nogil:
     """The effort of the mode in force."""
     if drives_end_effector(&c.arm):
-        lead_end_effector(task, sent, stuck, c, now, dt)
-    else:
-        if is_tracking(&c.machine):
-            slide(c.n, task.desired + c.n, c.arm.settings.presliding_displacement, dt,
-                  task.presliding)
-        joint_law(c, sent.torque)
-        if accelerates(&c.arm):
-            stuck.share = cut_together(&c.arm, c.observer.q, task.desired, task.presliding,
-                                       sent.torque)
+        lead_end_effector(c, now, dt)
+        return
+    if is_tracking(&c.machine):
+        slide(c.n, c.task.desired + c.n, c.arm.settings.presliding_displacement, dt,
+              c.task.presliding)
+    joint_law(c, c.sent.torque)
+    if accelerates(&c.arm):
+        c.stuck.share = cut_together(&c.arm, c.observer.q, c.task.desired, c.task.presliding,
+                                     c.sent.torque)
 
 
-cdef inline void complete_feedback(StuckJoints* stuck, const Controller* c) noexcept nogil:
-    """Complete the feedback that is in the command, where it leads the end effector. It moves a
-    joint no further than the whole command, which a limit may have cut.
+cdef inline void note_feedback_given(Controller* c, double dt) noexcept nogil:
+    """Note what of the command is feedback. That which leads the end effector moves a joint no
+    further than the whole command, which a limit may have cut; see note_feedback for that of gains.
     """
-    if drives_end_effector(&c.arm):
-        for i in range(c.n):
-            whole = c.sent.governor.command[i] + c.sent.contact[i]
-            if not c.arm.settings.hardware_adds_gravity:
-                whole -= c.sent.gravity_torque[i]
-            stuck.feedback[i] = common(whole, whole + stuck.feedback[i])
-
-
-cdef inline void note_errors(Governor* governor, const Controller* c, double dt) noexcept nogil:
-    """Note what errors ask for in the command, where they are its feedback; see note_feedback."""
+    for i in range(c.n if drives_end_effector(&c.arm) else 0):
+        whole = c.sent.governor.command[i] + c.sent.contact[i]
+        if not c.arm.settings.hardware_adds_gravity:
+            whole -= c.sent.gravity_torque[i]
+        c.stuck.feedback[i] = common(whole, whole + c.stuck.feedback[i])
     if c.arm.settings.mode.feedback == FEEDBACK_TORQUES and not leads_end_effector(&c.arm):
         for i in range(c.n):
             asked = feedback(&c.arm.joints, i, c.n, c.observer.q, c.task.desired)
-            note_feedback(governor, i, asked, c.task.desired[c.n + i] == 0.0, dt)
+            note_feedback(&c.sent.governor, i, asked, c.task.desired[c.n + i] == 0.0, dt)
 
 
 cdef inline bint command(Controller* c, double now, double time, double dt) noexcept nogil:
-    """Work out the command for the estimated state; returns whether there is one. There is none if
-    this begins an open-loop stop.
-    """
+    """Command for the estimated state; returns whether there is one, not an open-loop stop."""
     cdef Reason no_wrench = because(CAUSE_NO_WRENCH, -1, now - c.task.cartesian.measured.at,
                                     c.arm.settings.wrench_timeout)
     cdef Reason not_finite = because(CAUSE_NOT_FINITE, -1, 0.0, 0.0)
@@ -352,15 +311,15 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
     if let_time_pass(c, now, time):
         return False
     if is_tracking(&c.machine) and moves_virtual_arm(&c.arm):
-        if has_lost_wrench(&c.task.cartesian, c, now):
+        if has_lost_wrench(c, now):
             respond(c, now, &no_wrench)
-        lead_virtual_arm(&c.task, c, now, dt, c.sent.contact)
+        lead_virtual_arm(c, now, dt)
     else:
-        lead_joints(&c.task, c, time, dt)
-    if not is_overdue(&c.clock, c.arm.settings.state_timeout, now):     # else nothing is seen
+        lead_joints(c, time, dt)
+    if now < overdue_at(&c.clock, c.arm.settings.state_timeout):        # else nothing is seen
         supervise(c, now, dt)
         if c.machine.phase == TRAJECTORY and time >= c.task.motion.end:
-            arrive(&c.machine, &c.watch)
+            arrive(c)
     if is_open_loop(&c.machine):
         return False
     if is_tracking(&c.machine):
@@ -369,11 +328,10 @@ cdef inline bint command(Controller* c, double now, double time, double dt) noex
         memset(c.task.presliding, 0, c.n * sizeof(double))
         memset(c.observer.qdd, 0, c.n * sizeof(double))
     if is_tracking(&c.machine) or c.machine.phase == FLOATING:
-        mode_torque(&c.task, &c.sent, &c.stuck, c, now, dt)
-        if issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, c.sent.torque):
-            complete_feedback(&c.stuck, c)
-            note_errors(&c.sent.governor, c, dt)
+        mode_torque(c, now, dt)
+        if issue_command(c, now, dt):
+            note_feedback_given(c, dt)
             return True
         respond(c, now, &not_finite)
-    damped_torque(&c.watch, c, now, c.sent.torque)
-    return issue_command(&c.sent, &c.positions, &c.servos, c, now, dt, c.sent.torque)
+    damped_torque(c, now)
+    return issue_command(c, now, dt)

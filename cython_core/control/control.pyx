@@ -11,23 +11,16 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.math cimport INFINITY, NAN, isfinite
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from libc.string cimport memcpy
 
 from control.cartesian_impedance cimport EFFORT as _EFFORT, cartesian_impedance, update_kinematics
 from control.cartesian_mode cimport (ARRIVED_AT as _ARRIVED_AT, ARRIVED_TURNED as _ARRIVED_TURNED,
-                                     VIRTUAL_STEP as _VIRTUAL_STEP, CartesianTarget, lay_out_mode,
-                                     mode_memory)
+                                     VIRTUAL_STEP as _VIRTUAL_STEP, CartesianTarget, VirtualArm)
 from control.control_cycle cimport (on_due, on_message, on_request, on_safe_to_end, on_tick,
                                     take_part)
 from control.controller cimport check_age
 from control.controller_state cimport Controller
-from control.cycle_requests cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
-                                     REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
-                                     REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_LOCKED, REQUEST_MODEL,
-                                     REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
-                                     REQUEST_ZERO, SNAPSHOT_ROWS, FollowPayload, ModelPayload,
-                                     SetPointPayload, SnapshotPayload)
 from control.cycle_state cimport (ControlCycle, Deadline, begin_call, convert_command, record_note,
                                   release_unused)
 from control.events cimport NO_TIP, Reason, because
@@ -39,22 +32,29 @@ from control.impedance_modes cimport delay_margin
 from control.impedance_state cimport (JOINT_ARRAYS, WALLS, Impedance, ImpedanceChange,
                                       JointImpedance, Wall, configure_impedance, impedance_memory,
                                       place_impedance, start_impedance)
-from control.measured_wrench cimport take_measured
+from control.measured_wrench cimport forget_wrench, take_measured
 from control.motion cimport (BLEND_SPEED as _BLEND_SPEED, MOTION_ROWS, Degree, Motion, Part, Path,
                              connect, extrapolate, follow_path, hold_at, line, part_coefficients,
                              piece_at, place_motion, return_of_joint, sample_inside, sample_path,
                              stopping_position as c_stopping_position, why_not_start)
 from control.phases cimport EVENTS, PHASES
 from control.position_governor cimport DRIVE_ACCELERATION as _DRIVE_ACCELERATION
-from control.request_handlers cimport ZeroPayload, configure, why_no_joints
-from control.settings cimport JointLimits, JointSettings, place_rows
-from control.settings_check cimport CheckPayload, SettingsChange
+from control.request_handlers cimport (REQUEST_ACTIVATE, REQUEST_CHECK, REQUEST_CONFIGURE,
+                                       REQUEST_DEACTIVATE, REQUEST_DEADLINE, REQUEST_FALL_BACK,
+                                       REQUEST_FOLLOW, REQUEST_HOLD, REQUEST_LOCKED, REQUEST_MODEL,
+                                       REQUEST_SET_POINT, REQUEST_SNAPSHOT, REQUEST_TARGET,
+                                       REQUEST_ZERO, SNAPSHOT_ROWS, CheckPayload, FollowPayload,
+                                       ModelPayload, SetPointPayload, SettingsChange,
+                                       SnapshotPayload, ZeroPayload, configure, why_no_joints)
+from control.settings cimport JointLimits, JointSettings
 from control.state_clock cimport age_by_stamp, start_clock
 from control.state_observer cimport Observer
 from control.stuck_joints cimport StuckJoints
+from control.torque_governor cimport Governor
 from cycle cimport Cycle, IncomingMessage, Output, Record, Request
 from drive_units cimport DriveUnits
 from dynamics_interface cimport DynamicsInterface
+from joint_drives cimport place_rows
 from locked_positions cimport LockedJoints, hear
 from ros.atomic cimport CLOCK_REALTIME, clock_now
 from ros.messages cimport MAX_NAMES, JointNames, JointParts, Template

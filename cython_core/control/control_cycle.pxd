@@ -4,19 +4,18 @@
 #
 #     controller.pxd        a state or the time in, at most one command out
 #     cycle_state.pxd       what the cycle knows, are commands in time, and what is published
-#     cycle_requests.pxd    what it may be asked for, and what is done then
+#     request_handlers.pxd  what it may be asked for, and what is done then
 
-from libc.math cimport NAN, isnan
-from libc.stdint cimport int32_t, int64_t
+from libc.math cimport isnan
+from libc.stdint cimport int64_t
 
 from control.controller cimport check_age, goes_on_at, take_state, watch_executor
-from control.controller_state cimport Controller, answers_states, is_open_loop
-from control.cycle_requests cimport answer
+from control.controller_state cimport Controller, answers_states, is_commanding, is_open_loop
 from control.cycle_state cimport (FALLS, INPUT_STATES, INPUT_WRENCH, ControlCycle, begin_call,
                                   check_deadline, compare_efforts, publish_command, release_unused,
                                   send_command, show, stand_locked, take_torques)
 from control.measured_wrench cimport take_measured
-from control.request_handlers cimport is_at_rest
+from control.request_handlers cimport answer
 from control.state_clock cimport age_by_stamp
 from control.state_observer cimport is_repetition
 from cycle cimport IncomingMessage, Output, Request
@@ -49,16 +48,14 @@ cdef inline void note_sequence(ControlCycle* cycle, int64_t sequence) noexcept n
 
 cdef inline double transit_time(const IncomingMessage* incoming, double stamp,
                                 bint* live) noexcept nogil:
-    """How long ago a state was measured, or else was sent [s]; NaN: unknown.
-
-    By its stamp, unless that is of another clock than this node's, which may be a simulation's:
-    live tells whether the arm moves by the node's.
+    """How long ago a state was measured, or else was sent [s]; NaN: unknown. By its stamp, unless
+    its clock is not this node's; live: the arm moves by the node's, not a simulation's.
     """
     cdef double age = age_by_stamp(incoming.ros_time * 1e-9, stamp)
     live[0] = stamp == 0.0 or not isnan(age)
-    if not isnan(age):
-        return age
-    return (incoming.ros_time - incoming.sent) * 1e-9 if incoming.sent else NAN
+    if isnan(age) and incoming.sent:
+        age = (incoming.ros_time - incoming.sent) * 1e-9
+    return age
 
 
 cdef inline int64_t period_of(const Controller* c, int64_t now) noexcept nogil:
@@ -73,10 +70,8 @@ cdef inline int64_t period_of(const Controller* c, int64_t now) noexcept nogil:
 
 
 cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
-    """An accepted state replaces the next tick, since waking the loop is costly.
-
-    Where ticks give the commands, the first comes with the state that begins them: simulated time
-    may wait for it.
+    """An accepted state replaces the next tick, since waking the loop is costly. Where ticks
+    command, the first comes with the state that begins them: simulated time may wait for it.
     """
     cdef const Controller* c = &cycle.controller
     if not c.arm.settings.on_timer:
@@ -84,13 +79,6 @@ cdef inline void put_tick_off(ControlCycle* cycle) noexcept nogil:
         watch_executor(&cycle.controller, cycle.now * 1e-9)
     elif not c.sent.has_begun and answers_states(&c.machine):
         cycle.tick_due = cycle.now
-
-
-cdef inline double since_received(const IncomingMessage* incoming) noexcept nogil:
-    """How long ago the middleware took a message in [s]; 0: unknown."""
-    if not incoming.received:
-        return 0.0
-    return (clock_now(CLOCK_REALTIME) - incoming.received) * 1e-9
 
 
 cdef inline void take_wrench(ControlCycle* cycle, const IncomingMessage* incoming,
@@ -122,7 +110,7 @@ cdef inline bint is_asked_again(const ControlCycle* cycle,
     return (c.sent.has_begun and is_repetition(&c.observer.last)
             and (cycle.answered == cycle.now or has_none)
             and incoming.written > cycle.written
-            and (answers_states(&c.machine) or is_open_loop(&c.machine)))
+            and is_commanding(&c.machine))
 
 
 cdef inline bint take_part(ControlCycle* cycle, double now, double stamp, double on_its_way,
@@ -168,7 +156,8 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
         put_tick_off(cycle)
     if commands:
         send_command(cycle)
-        check_deadline(cycle, since_received(incoming))
+        check_deadline(cycle, (clock_now(CLOCK_REALTIME) - incoming.received) * 1e-9
+                       if incoming.received else 0.0)
         show(cycle)
     elif is_asked_again(cycle, incoming):
         publish_command(cycle)
@@ -177,7 +166,6 @@ cdef inline void answer_state(ControlCycle* cycle, const IncomingMessage* incomi
 
 cdef inline void on_message(void* self, int input, const IncomingMessage* incoming, int64_t now,
                             Output* output) noexcept nogil:
-    """Take a wrench, or answer a serialised JointState."""
     cdef ControlCycle* cycle = <ControlCycle*> self
     begin_call(cycle, now, output)
     if input == INPUT_WRENCH:
@@ -216,4 +204,4 @@ cdef inline void on_request(void* self, Request* request, int64_t now,
 
 
 cdef inline bint on_safe_to_end(void* self, int64_t now) noexcept nogil:
-    return is_at_rest(&(<ControlCycle*> self).controller)
+    return not is_commanding(&(<ControlCycle*> self).controller.machine)

@@ -13,30 +13,28 @@
 #     supervision.pxd        does the arm do what it is asked to?
 #     phase_changes.pxd      what follows if not, and every other change of phase
 #     open_loop_stop.pxd     what is done when states stop
-#     request_handlers.pxd   what is done when somebody asks for something
-#     settings_check.pxd     may settings and payload change here?
+#     request_handlers.pxd   what is done when somebody asks for something, and may settings and
+#                            payload change here?
 
 from libc.math cimport INFINITY, M_PI, isfinite, round
 from libc.string cimport memcpy
 
-from control.arm cimport Arm
 from control.command cimport command, held_for
-from control.controller_state cimport (Command, Controller, StateMachine, answers_states,
-                                       is_open_loop, is_tracking, note)
+from control.controller_state cimport (Controller, StateMachine, answers_states, is_open_loop,
+                                       is_tracking, note)
 from control.events cimport (ACCEPTED, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP, CAUSE_NO_POSITION,
                              CAUSE_NO_STATES, LATE, NOTE_REJECTED, NOT_NEWER, REPEATED, Reason,
                              because)
 from control.fault_bounds cimport NOTE_INTERVAL, STALL
 from control.laws cimport dead_reckoning
-from control.open_loop_stop cimport is_over, open_loop_command, unseen_since
+from control.open_loop_stop cimport is_over, open_loop_command
 from control.phase_changes cimport begin_tracking, give_up, respond, take_over
 from control.phases cimport HOLDING, INACTIVE, REFERENCE, SILENT, TRAJECTORY, WAITING
-from control.settings cimport Settings
 from control.startup cimport begin_commands
 from control.state_clock cimport (StateClock, age_of_state, is_of_before, is_old, lateness,
                                   note_old, overdue_at, pass_time, watch_clocks)
-from control.state_observer cimport Observer, is_repetition, observe_state, oldest
-from control.stuck_joints cimport StuckJoints, is_stuck, push_joints
+from control.state_observer cimport Observer, is_repetition, missing_for, observe_state, oldest
+from control.stuck_joints cimport push_joints
 
 cdef struct Before:          # what was known before a state
     double received          # when the last one arrived
@@ -46,30 +44,17 @@ cdef struct Before:          # what was known before a state
     bint is_open_loop        # an open-loop stop went on
 
 
-cdef inline void note_rejection(StateMachine* m, const Reason* state,
-                                double now) noexcept nogil:
+cdef inline void note_rejection(Controller* c, double now) noexcept nogil:
     """Report what is wrong with a state, at most once in NOTE_INTERVAL."""
-    if state.code == ACCEPTED or now - m.noted_at < NOTE_INTERVAL:
-        return
-    m.noted_at = now
-    note(m, NOTE_REJECTED, state.joint, <int> state.code, state.found, state.bound, 0.0)
-
-
-cdef inline void count_turns(Observer* o, double* turned, double* q) noexcept nogil:
-    """Add whole turns to the positions of continuous joints: they may be measured modulo a turn.
-    turned: (n,) what was added.
-    """
-    for i in range(o.n):
-        if o.limits.continuous[i] and o.begun and isfinite(q[i]):
-            turned[i] = 2.0 * M_PI * round((o.q[i] - q[i]) / (2.0 * M_PI))
-            q[i] += turned[i]
+    cdef const Reason* why = &c.observer.last
+    if why.code != ACCEPTED and now - c.machine.noted_at >= NOTE_INTERVAL:
+        c.machine.noted_at = now
+        note(&c.machine, NOTE_REJECTED, why.joint, why.code, why.found, why.bound, 0.0)
 
 
 cdef inline bint is_last_again(const Controller* c, double now, double stamp,
                                const double* q) noexcept nogil:
-    """Whether a state without a stamp, as one at the time 0 has none, is the last one again: at its
-    time, and the same to the bit.
-    """
+    """Whether a state without a stamp, as one at time 0, is the last one again, to the bit."""
     if stamp != 0.0 or c.clock.stamp != 0.0 or now != c.clock.received:
         return False
     for i in range(c.n):
@@ -95,92 +80,74 @@ cdef inline bint is_timely(StateClock* clock, Observer* o, double state_timeout,
     return o.last.code == ACCEPTED
 
 
-cdef inline bint is_awaited(StateMachine* m, StateClock* clock, Observer* o, double state_timeout,
-                            double now, double stamp, double on_its_way,
-                            bint again) noexcept nogil:
-    """Whether a state is one to take: the controller is active, the state new and in time. again:
-    it is the last one.
-    """
-    if m.phase == INACTIVE or is_of_before(clock, now, on_its_way):
+cdef inline bint is_awaited(Controller* c, double now, double stamp, double on_its_way,
+                            const double* q) noexcept nogil:
+    """Whether a state is one to take: the controller is active, the state new and in time."""
+    if c.machine.phase == INACTIVE or is_of_before(&c.clock, now, on_its_way):
         return False
-    if is_timely(clock, o, state_timeout, now, stamp, on_its_way, again):
+    if is_timely(&c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp, on_its_way,
+                 is_last_again(c, now, stamp, q)):
         return True
-    if now > clock.received:            # else simulated time stands, and its owner repeats a state
-        note_rejection(m, &o.last, now)
+    if now > c.clock.received:          # else simulated time stands, and its owner repeats a state
+        note_rejection(c, now)
     return False
 
 
-cdef inline bint observe_arm(StateClock* clock, Observer* o, StuckJoints* stuck,
-                             const Controller* c, double now, double stamp, double on_its_way,
-                             bint live, double* q, const double* qd) noexcept nogil:
+cdef inline bint observe_arm(Controller* c, double now, double stamp, double on_its_way, bint live,
+                             double* q, const double* qd) noexcept nogil:
     """Bring the estimate of the arm's state up to a joint state; returns whether there is one."""
+    cdef StateClock* clock = &c.clock
+    cdef Observer* o = &c.observer
     cdef double state_timeout = c.arm.settings.state_timeout
-    count_turns(o, c.turned, q)
+    for i in range(c.n):                # continuous joints may be measured modulo a turn
+        if c.arm.limits.continuous[i] and o.begun and isfinite(q[i]):
+            c.turned[i] = 2.0 * M_PI * round((o.q[i] - q[i]) / (2.0 * M_PI))
+            q[i] += c.turned[i]
     pass_time(clock, now, stamp, on_its_way, live, state_timeout)
     # Drives that are told a position seldom are there long before the next, and stand by then.
     usable = observe_state(o, q, qd, clock.dt, clock.gap > state_timeout,
                            not (c.positions.used and held_for(clock) > 0.0), &c.arm.settings)
-    if is_stuck(stuck, o):
+    if c.stuck.joint >= 0 and o.unchanged[c.stuck.joint] == 0.0:
+        c.stuck.joint = -1              # it has moved
+    if c.stuck.joint >= 0:
         return False
     # In a gap, commands need not have acted.
     if usable and is_tracking(&c.machine) and 2.0 * clock.gap <= state_timeout:
-        push_joints(stuck, &c.arm, o, c.task.desired, c.task.presliding, c.sent.contact, clock.dt)
+        push_joints(&c.stuck, &c.arm, o, c.task.desired, c.task.presliding, c.sent.contact,
+                    clock.dt)
     else:
-        stuck.begins = True
+        c.stuck.begins = True
     return usable
 
 
-cdef inline Reason why_unseen(const Controller* c) noexcept nogil:
-    """Why an open-loop stop has to begin: a joint had no usable position for too long, or does not
-    move.
-    """
-    cdef const Reason* last = &c.observer.last
-    return because(CAUSE_FROZEN if last.code == REPEATED else CAUSE_NO_POSITION,
-                   last.joint, oldest(&c.observer), c.arm.settings.state_timeout)
-
-
-cdef inline void advance_estimate(Observer* o, const Arm* arm, const Command* sent,
-                                  double age) noexcept nogil:
+cdef inline void advance_estimate(Controller* c, double age) noexcept nogil:
     """Advance the estimate to an age [s] after the last state, by the model under the commands that
-    have acted since (their mean), and what a contact bears.
-
-    So the law sees the arm of now, where states come late or commands go by the timer.
+    have acted since (their mean), and what a contact bears: so the law sees the arm of now, where
+    states come late or commands go by the timer.
     """
+    cdef Observer* o = &c.observer
     cdef double duration = age - o.advanced - o.ahead
     if duration <= 0.0:
         return
     if o.ahead == 0.0:
         memcpy(o.at_state, o.q, 2 * o.n * sizeof(double))
-    dead_reckoning(arm, sent.acting, sent.contact, duration, o.q)
+    dead_reckoning(&c.arm, c.sent.acting, c.sent.contact, duration, o.q)
     o.ahead += duration
 
 
 cdef inline bint is_repeated_for_us(const Controller* c, double now) noexcept nogil:
-    """Whether simulated time stands, and its owner repeats the state from which to begin: it waits
-    for the answer, so that no other state will come.
-    """
+    """Whether simulated time stands, and its owner repeats the first state: no other will come."""
     return (c.machine.phase == WAITING and now == c.clock.received
             and is_repetition(&c.observer.last))
 
 
-cdef inline bint confirm(Observer* o, const double* q, const double* qd,
-                         const Settings* settings) noexcept nogil:
-    """Believe the only state that there is; or look at it again, if the arm could not be taken over
-    from there: settings may have changed since.
-    """
-    if not o.begun:
-        return observe_state(o, q, qd, 0.0, False, True, settings)
-    o.confirmed = True
-    o.accepted += 1
+cdef inline bint confirm(Controller* c, const double* q, const double* qd) noexcept nogil:
+    """Believe the only state that there is; or look at it anew: settings may have changed."""
+    if not c.observer.begun:
+        return observe_state(&c.observer, q, qd, 0.0, False, True, &c.arm.settings)
+    c.observer.confirmed = True
+    c.observer.accepted += 1
     return True
-
-
-cdef inline Before before_state(const Controller* c) noexcept nogil:
-    cdef Before before
-    before.received, before.time = c.clock.received, c.clock.time
-    before.commanded = c.sent.at if c.sent.has_begun else -INFINITY
-    before.is_confirmed, before.is_open_loop = c.observer.confirmed, is_open_loop(&c.machine)
-    return before
 
 
 cdef inline bint go_on(Controller* c, double now, const Before* before,
@@ -203,46 +170,46 @@ cdef inline bint go_on(Controller* c, double now, const Before* before,
 
 
 cdef inline bint command_for_estimate(Controller* c, double now, double dt) noexcept nogil:
-    """Work out the command for the estimate, dt [s] after the last; returns whether there is one.
-    """
+    """Command for the estimate, dt [s] after the last command; returns whether there is one."""
     if is_tracking(&c.machine) and c.sent.has_begun:
         # Damping without a desired position is chosen for late states.
-        advance_estimate(&c.observer, &c.arm, &c.sent, c.clock.late)
+        advance_estimate(c, c.clock.late)
     return (command(c, now, c.clock.time, dt)
             or (is_open_loop(&c.machine) and open_loop_command(c, now)))
 
 
 cdef inline bint take_state(Controller* c, double now, double stamp, double on_its_way, bint live,
                             double* q, const double* qd, const double* effort) noexcept nogil:
-    """Answer a joint state; returns whether there is a command.
-
-    stamp: [s], 0 for none; on_its_way: [s] by two clocks, NaN if unknown; live: the arm has moved
-    meanwhile, which a simulation need not have; q: gets whole turns added; qd, effort: NaN where
-    they were not measured.
+    """Answer a joint state; returns whether there is a command. stamp: [s], 0: none; on_its_way:
+    [s] by two clocks, NaN: unknown; live: the arm has moved meanwhile, not a simulation's; q: gets
+    whole turns added; qd, effort: NaN where not measured.
     """
-    cdef Before before = before_state(c)
-    cdef bint commands = False
+    cdef Before before
+    cdef const Reason* last = &c.observer.last
+    before.received, before.time = c.clock.received, c.clock.time
+    before.commanded = c.sent.at if c.sent.has_begun else -INFINITY
+    before.is_confirmed, before.is_open_loop = c.observer.confirmed, is_open_loop(&c.machine)
     c.updated, c.stalled = now, False
-    if is_awaited(&c.machine, &c.clock, &c.observer, c.arm.settings.state_timeout, now, stamp,
-                  on_its_way, is_last_again(c, now, stamp, q)):
-        usable = observe_arm(&c.clock, &c.observer, &c.stuck, c, now, stamp, on_its_way, live, q,
-                             qd)
-        note_rejection(&c.machine, &c.observer.last, now)
+    if is_awaited(c, now, stamp, on_its_way, q):
+        usable = observe_arm(c, now, stamp, on_its_way, live, q, qd)
+        note_rejection(c, now)
     elif is_repeated_for_us(c, now):
-        usable = confirm(&c.observer, q, qd, &c.arm.settings)
+        usable = confirm(c, q, qd)
     else:
         return False
     if usable:
-        if go_on(c, now, &before, effort) and not c.arm.settings.on_timer:
-            commands = command_for_estimate(
-                c, now, now - before.commanded
-                if before.is_open_loop or before.commanded > before.received
-                else max(c.clock.time - before.time, 0.0))
-    elif answers_states(&c.machine) and c.observer.begun:
-        unseen = why_unseen(c)
+        return (go_on(c, now, &before, effort) and not c.arm.settings.on_timer
+                and command_for_estimate(
+                    c, now, now - before.commanded
+                    if before.is_open_loop or before.commanded > before.received
+                    else max(c.clock.time - before.time, 0.0)))
+    if answers_states(&c.machine) and c.observer.begun:
+        # A joint had no usable position for too long, or does not move.
+        unseen = because(CAUSE_FROZEN if last.code == REPEATED else CAUSE_NO_POSITION, last.joint,
+                         oldest(&c.observer), c.arm.settings.state_timeout)
         respond(c, now, &unseen)
-        commands = is_open_loop(&c.machine) and open_loop_command(c, now)
-    return commands
+        return is_open_loop(&c.machine) and open_loop_command(c, now)
+    return False
 
 
 cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
@@ -255,9 +222,8 @@ cdef inline void watch_executor(Controller* c, double now) noexcept nogil:
 
 
 cdef inline double goes_on_at(const Controller* c) noexcept nogil:
-    """Steady time from which on commands go on without a joint state, by what the model predicts.
-
-    Not where nothing is asked for and drives follow positions: they stand by themselves.
+    """Steady time from which commands go on without joint states, by the model; not where nothing
+    is asked for and drives follow positions: they stand by themselves.
     """
     cdef const StateMachine* m = &c.machine
     if not (c.sent.has_begun and answers_states(m)) or (c.positions.used and not is_tracking(m)):
@@ -266,12 +232,10 @@ cdef inline double goes_on_at(const Controller* c) noexcept nogil:
 
 
 cdef inline bint check_age(Controller* c, double now) noexcept nogil:
-    """Check for how long the arm has been unseen; to be called every period.
-
-    Returns whether there is a command.
-    """
+    """Check every period how long the arm is unseen; returns whether there is a command."""
     cdef bint stalled_before = c.stalled
-    cdef double age = unseen_since(c, now), bound = c.arm.settings.state_timeout
+    cdef double age = now - c.clock.received + missing_for(&c.observer)
+    cdef double bound = c.arm.settings.state_timeout
     cdef Reason reason = because(CAUSE_NO_STATES, -1, age, bound)
     c.stalled = now - c.updated > STALL * c.arm.settings.period
     c.updated = now
@@ -283,12 +247,12 @@ cdef inline bint check_age(Controller* c, double now) noexcept nogil:
     if (answers_states(&c.machine) and c.arm.settings.on_timer) or (
             not c.stalled and now >= goes_on_at(c)):
         if c.sent.has_begun:
-            advance_estimate(&c.observer, &c.arm, &c.sent, age_of_state(&c.clock, now))
+            advance_estimate(c, age_of_state(&c.clock, now))
         if command(c, now, c.clock.time + now - c.clock.received, now - c.sent.at):
             return True
     if not is_open_loop(&c.machine):
         return False
     if not is_over(c, now):
         return open_loop_command(c, now)
-    give_up(&c.machine, &c.sent)
+    give_up(c)
     return False

@@ -31,19 +31,19 @@ cdef class CompiledController(CycleOwner):
         if interface_of(model.dynamics).n != n:
             raise ValueError(f"model: expected {n} joints, got {interface_of(model.dynamics).n}")
         self.collector, self.in_use = Collector(0), {model.number: model.dynamics}
-        self._lay_out(n)
+        self._lay_out(n, space)
         # Owns its memory: an array that kept this object alive would keep it for ever.
         self.command_array = np.zeros(n)
         c.sent.governor.command = floats(self.command_array)
         c.task.cartesian.law.link = tip
         fill(c.task.cartesian.law.offset, offset, 16, "offset")
-        self._set_limits(space)
         copy_drive_units(&self.control.drives.units, self.memory, units)
         self.control.drives.sends_joints = sends_joints
         c.servos.governor.used = self.control.drives.units.any_position
         c.positions.used = (sends_joints or has_position_loops
                             or c.servos.governor.used)
         c.servos.ahead = ahead
+        c.servos.compliance = c.servos.lag = c.zero
         if units is not None:
             c.servos.compliance = self.memory.copy(units.compliance, n)
             c.servos.lag = self.memory.copy(units.compliance * units.damping, n)
@@ -64,97 +64,62 @@ cdef class CompiledController(CycleOwner):
         self.control.models[0], self.control.model_count = model.number, 1
         self.control.show_period, self.control.answered = <int64_t> (show_period * 1e9), -1
         self._begin(settings)
-        self._connect()
 
     # Construction.
 
-    cdef _lay_out(self, Py_ssize_t n):
-        """Give all arrays their memory."""
+    cdef _lay_out(self, Py_ssize_t n, space):
+        """Give all arrays their memory, and the limits their values."""
         cdef Controller* c = &self.control.controller
         cdef Memory m = self.memory
-        c.n = c.observer.n = c.stuck.n = c.sent.governor.n = c.arm.models.n = n
-        c.positions.n = n
-        c.positions.q = m.doubles(2 * n)
-        c.positions.qd = c.positions.q + n
-        c.servos.governor.n = n
-        c.servos.governor.q, c.servos.governor.qd = m.doubles(n), m.doubles(n)
-        c.servos.compliance, c.servos.lag = m.doubles(n), m.doubles(n)
-        c.servos.goal, c.servos.offset = m.doubles(2 * n), m.doubles(n)
-        c.servos.speed = c.servos.goal + n
-        self.control.drives.command, self.control.drives.cut = m.doubles(n), m.doubles(5 * n)
+        cdef Observer* o = &c.observer
+        cdef StuckJoints* s = &c.stuck
+        cdef Governor* g = &c.sent.governor
+        cdef double** vectors[43]
+        vectors[:] = [
+            &o.accepted_q, &o.outlier, &o.outlier_count, &o.proven_speed, &o.disagreed,
+            &o.unchanged, &o.step, &o.discrepancy, &o.travelled, &s.change, &s.speed, &s.gained,
+            &s.inertia, &s.friction, &s.max_friction, &s.feedback, &g.asked, &g.difference,
+            &g.wanted, &g.moving, &g.noise, &g.low, &g.high, &c.arm.models.part,
+            &c.watch.speeding, &c.watch.swings, &c.watch.direction, &c.task.presliding,
+            &c.task.driven, &c.task.cartesian.asked_posture, &c.sent.acting, &c.sent.contact,
+            &c.sent.torque, &c.sent.gravity_torque, &c.sent.bias, &c.sent.speed.acceleration,
+            &c.sent.speed.reduction, &c.unlimited, &c.turned, &c.servos.governor.q,
+            &c.servos.governor.qd, &c.servos.offset, &self.control.drives.command]
+        c.n = o.n = s.n = g.n = c.arm.models.n = c.positions.n = c.servos.governor.n = n
+        for k in range(43):
+            vectors[k][0] = m.doubles(n)
+        o.q, c.task.desired, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
+        c.scratch, c.zero, c.arm.models.scratch = (
+            m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n))
+        s.lower_bound, s.expected, s.scratch = m.doubles(3 * n), m.doubles(3 * n), m.doubles(10 * n)
+        s.H = m.doubles(n * n)
+        o.at_state, o.age, s.push = m.doubles(2 * n), m.doubles(2 * n), m.doubles(2 * n)
+        g.feedback, c.watch.swung_at = m.doubles(2 * n), m.doubles(2 * n)
+        c.positions.q, c.servos.goal, c.task.set_points.q = (
+            m.doubles(2 * n), m.doubles(2 * n), m.doubles(2 * n))
+        c.positions.qd, c.servos.speed = c.positions.q + n, c.servos.goal + n
+        c.task.set_points.velocity, o.qd, o.qdd = c.task.set_points.q + n, o.q + n, o.q + 2 * n
+        self.control.drives.cut = m.doubles(5 * n)
         self.control.drives.squared = self.control.drives.cut + n
         self.control.drives.echo = self.control.drives.cut + 2 * n
         place_rows(<double**> &c.arm.joints, sizeof(JointSettings),
                    m.doubles(len(JOINT_SETTINGS) * n), n)
-        c.arm.limits.lower, c.arm.limits.upper, c.arm.limits.velocity = (
-            m.doubles(n), m.doubles(n), m.doubles(n))
-        c.arm.limits.acceleration = m.doubles(3 * n)
-        c.arm.limits.deceleration = c.arm.limits.acceleration + n
-        c.arm.limits.jerk = c.arm.limits.deceleration + n
-        c.arm.limits.continuous = <bint*> m.block(n, np.intc)
-        self._lay_out_observer()
-        self._lay_out_stuck_joints()
-        c.arm.models.part, c.arm.models.scratch = m.doubles(n), m.doubles(4 * n)
-        c.sent.governor.asked, c.sent.governor.difference = m.doubles(n), m.doubles(n)
-        c.sent.governor.wanted, c.sent.governor.moving = m.doubles(n), m.doubles(n)
-        c.sent.governor.feedback, c.sent.governor.noise = m.doubles(2 * n), m.doubles(n)
-        c.sent.governor.allowed.low, c.sent.governor.allowed.high = m.doubles(n), m.doubles(n)
-        place_motion(&c.task.motion, n, m.doubles(MOTION_ROWS * n))
-        c.watch.speeding, c.watch.swings = m.doubles(n), m.doubles(n)
-        c.watch.direction, c.watch.swung_at = m.doubles(n), m.doubles(2 * n)
-        c.task.desired, c.task.presliding = m.doubles(4 * n), m.doubles(n)
-        c.task.driven = m.doubles(n)
-        c.task.set_points.q, c.unlimited = m.doubles(2 * n), m.doubles(n)
-        c.task.set_points.velocity = c.task.set_points.q + n
-        c.scratch, c.zero, c.task.state = m.doubles(4 * n), m.doubles(4 * n), m.doubles(4 * n)
-        c.sent.acting = m.doubles(n)
-        c.sent.contact = m.doubles(n)
-        c.sent.torque, c.sent.gravity_torque, c.turned = m.doubles(n), m.doubles(n), m.doubles(n)
-        lay_out_mode(&c.task.cartesian, n, m.doubles(mode_memory(n)))
-        c.sent.bias = m.doubles(n)
-        c.sent.speed.speed, c.sent.speed.bias = c.arm.limits.velocity, c.sent.bias
-        c.sent.speed.Minv = c.task.cartesian.law.Minv
-        c.sent.speed.acceleration, c.sent.speed.reduction = m.doubles(n), m.doubles(n)
-        c.sent.speed.qd = c.observer.qd
+        place_motion(&c.task.motion, n, m.doubles(MOTION_ROWS * n), &c.arm.limits)
+        place_impedance(&c.task.cartesian.law, m.doubles(impedance_memory(n)), n)
+        place_rows(<double**> &c.task.cartesian.virtual_arm, sizeof(VirtualArm), m.doubles(4 * n),
+                   n)
+        s.stopped, s.moved = <bint*> m.block(n, np.intc), <bint*> m.block(n, np.intc)
         self.memory.place_parts(&self.control.parts, n)
         self.control.sequence = <int64_t*> m.block(n, np.int64)
-
-    cdef _lay_out_observer(self):
-        cdef Observer* o = &self.control.controller.observer
-        cdef Memory m = self.memory
-        cdef Py_ssize_t n = o.n
-        o.limits = &self.control.controller.arm.limits
-        o.q = m.doubles(4 * n)
-        o.qd, o.qdd = o.q + n, o.q + 2 * n
-        o.at_state = m.doubles(2 * n)
-        o.accepted_q, o.outlier, o.outlier_count = m.doubles(n), m.doubles(n), m.doubles(n)
-        o.proven_speed, o.disagreed = m.doubles(n), m.doubles(n)
-        o.age, o.unchanged, o.step = m.doubles(2 * n), m.doubles(n), m.doubles(n)
-        o.discrepancy, o.travelled = m.doubles(n), m.doubles(n)
-        o.inconsistent = self.control.controller.watch.inconsistent = -1
-
-    cdef _lay_out_stuck_joints(self):
-        cdef StuckJoints* s = &self.control.controller.stuck
-        cdef Memory m = self.memory
-        cdef Py_ssize_t n = s.n
-        s.begins, s.joint = True, -1
-        s.stopped = <bint*> m.block(n, np.intc)
-        s.moved = <bint*> m.block(n, np.intc)
-        s.push, s.change = m.doubles(2 * n), m.doubles(n)
-        s.speed, s.gained = m.doubles(n), m.doubles(n)
-        s.lower_bound, s.expected = m.doubles(3 * n), m.doubles(3 * n)
-        s.inertia, s.friction, s.max_friction = m.doubles(n), m.doubles(n), m.doubles(n)
-        s.feedback, s.scratch, s.H = m.doubles(n), m.doubles(10 * n), m.doubles(n * n)
-
-    cdef _set_limits(self, space):
-        cdef JointLimits* limits = &self.control.controller.arm.limits
-        turns, rates = space.continuous, space.rates
-        for i in range(self.control.controller.n):
-            limits.lower[i], limits.upper[i] = space.lower[i], space.upper[i]
-            limits.velocity[i] = space.velocity[i] if space.velocity[i] > 0.0 else INFINITY
-            limits.acceleration[i], limits.deceleration[i], limits.jerk[i] = rates[:, i]
-            limits.continuous[i] = turns[i]
-            self.control.controller.unlimited[i] = INFINITY
+        c.arm.limits = joint_limits(n, space.lower, space.upper, np.where(
+            space.velocity > 0.0, space.velocity, INFINITY), space.rates, m.owned)
+        c.arm.limits.continuous = <bint*> m.block(n, np.intc)
+        turns = space.continuous
+        for i in range(n):
+            c.arm.limits.continuous[i], c.unlimited[i] = turns[i], INFINITY
+        o.limits = &c.arm.limits
+        c.sent.speed.speed, c.sent.speed.bias = c.arm.limits.velocity, c.sent.bias
+        c.sent.speed.Minv, c.sent.speed.qd = c.task.cartesian.law.Minv, o.qd
 
     cdef _make_messages(self, names, base, locked):
         cdef MessageMemory memory = self.memory
@@ -169,20 +134,22 @@ cdef class CompiledController(CycleOwner):
         memory.template(&self.control.twist, stamped(base, 6))
 
     cdef _begin(self, settings):
-        """Take the first settings; hold at zero."""
+        """Take the first settings, hold at zero, and fill the capsule's structure."""
         cdef Controller* c = &self.control.controller
         cdef ConfigureRequest request = ConfigureRequest(settings)
         if configure(c, &request.change) == NO_TIP:
             raise ValueError(f"mode: {settings.mode} needs a tip")
         start_clock(&c.clock, -INFINITY)
+        forget_wrench(&c.task.cartesian.measured)
         hold_at(&c.task.motion, 0.0, c.zero)
+        c.stuck.begins, c.stuck.joint = True, -1
+        c.observer.inconsistent = c.watch.inconsistent = -1
+        c.task.cartesian.pose_at = c.task.cartesian.twist_at = -INFINITY
+        c.task.cartesian.wrench_at = -INFINITY
         c.heartbeat, c.updated = INFINITY, -INFINITY
         c.machine.hold_until = c.machine.noted_at = -INFINITY
-
-    cdef _connect(self):
-        """Fill the capsule's structure."""
-        self.control.controller.machine.notify = record_note
-        self.control.controller.machine.listener = self.cycle.self = &self.control
+        c.machine.notify = record_note
+        c.machine.listener = self.cycle.self = &self.control
         self.cycle.message, self.cycle.request = on_message, on_request
         self.cycle.due, self.cycle.tick, self.cycle.is_safe_to_end = on_due, on_tick, on_safe_to_end
         self.control.output = &self.collector.output
@@ -191,9 +158,7 @@ cdef class CompiledController(CycleOwner):
 
     def take_state(self, double now, cnp.ndarray q not None, qd=None, effort=None,
                    double stamp=0.0):
-        """Answer a joint state as ``TorqueController.accept_state`` does; a stamp on the clock of
-        ``now`` tells how late it comes.
-        """
+        """As ``TorqueController.accept_state``; a stamp on the clock of ``now`` tells its age."""
         self._measure(0, q, "q")
         self._measure(1, qd, "qd")
         self._measure(2, effort, "effort")
@@ -201,9 +166,7 @@ cdef class CompiledController(CycleOwner):
         return self._tell(take_part(&self.control, now, stamp, age_by_stamp(now, stamp), True))
 
     def take_locked(self, Py_ssize_t joint, double position):
-        """Take the position of a locked joint, by its index, as a joint state tells it; returns
-        whether it is plausible.
-        """
+        """Take the position of a locked joint by its index; returns whether it is plausible."""
         hear(&self.control.locked, joint, position)
         return not self.control.locked.refused[joint]
 
@@ -252,9 +215,7 @@ cdef class CompiledController(CycleOwner):
         return bool(self.collector.records)
 
     def records(self):
-        """Take all records of calls from Python: tuples (kind, index, time [ns], four values,
-        object).
-        """
+        """Take all records of calls from Python: (kind, index, time [ns], four values, object)."""
         taken, self.collector.records = self.collector.records, []
         return taken
 
@@ -266,9 +227,7 @@ cdef class CompiledController(CycleOwner):
             self.in_use[request.number] = request.brings
 
     def release(self, uint64_t number):
-        """Let go of an object: a record has said that it is not in use, or the request was not
-        granted.
-        """
+        """Let go of an object that a record says is not in use, or of a refused request."""
         self.in_use.pop(number, None)
 
     # Single numbers, which may be read at any time, also while a loop runs: all else is in a
@@ -312,9 +271,7 @@ cdef class CompiledController(CycleOwner):
 
     @property
     def told(self):
-        """(n,) the last command as drives are told it, each in its unit; a position with its offset
-        that makes the torque.
-        """
+        """(n,) the last command in the drives' units; of a position, with its torque's offset."""
         cdef ControlCycle* cycle = &self.control
         return values(cycle.drives.command if cycle.drives.units.converts
                       else cycle.controller.sent.governor.command, cycle.controller.n)

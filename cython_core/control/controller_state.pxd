@@ -1,8 +1,5 @@
 # What the controller knows and has.
 #
-# Functions get the part that they change, and the whole Controller to read; few may change all of
-# it.
-#
 # Times called ``now`` are of a steady clock [s]; motions, transfers and rate limits go by the
 # controller's time (state_clock.pxd). Arrays are (n,) in joint order.
 
@@ -10,7 +7,7 @@ from libc.string cimport memset
 
 from control.arm cimport Arm
 from control.cartesian_mode cimport CartesianMode
-from control.events cimport (CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Reason, NoteKind)
+from control.events cimport CAUSES, CAUSE_DEACTIVATED, NOTE_CAUSE, NOTE_PHASE, Reason, NoteKind
 from control.motion cimport Motion
 from control.phases cimport (DAMPED, EVENTS, FAULT, FLOATING, HOLDING, LEAVING_OPEN_LOOP, OPEN_LOOP,
                              PHASES, REFERENCE, SETTLING, STOPPING, TRAJECTORY, Event, Phase)
@@ -51,9 +48,7 @@ cdef inline void note(const StateMachine* m, NoteKind kind, Py_ssize_t index, do
 
 
 cdef inline void note_cause(StateMachine* m, const Reason* reason) noexcept nogil:
-    """Report why the arm is held, and store it. While the arm settles after a deactivation, the
-    stored cause stays.
-    """
+    """Report why the arm is held, and store it unless the arm settles after a deactivation."""
     if m.phase != SETTLING or reason.code == CAUSE_DEACTIVATED:
         m.hold = reason[0]
         m.causes += 1
@@ -88,6 +83,11 @@ cdef inline bint answers_states(const StateMachine* m) noexcept nogil:
 cdef inline bint is_open_loop(const StateMachine* m) noexcept nogil:
     """Whether an open-loop stop goes on."""
     return m.phase == OPEN_LOOP or m.phase == LEAVING_OPEN_LOOP
+
+
+cdef inline bint is_commanding(const StateMachine* m) noexcept nogil:
+    """Whether there are commands, whose end would matter."""
+    return answers_states(m) or is_open_loop(m)
 
 
 cdef struct Supervision:     # what no single state shows

@@ -6,11 +6,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from control.arm cimport ModelBlend, floats_free, gravity, uses
 from control.cartesian_impedance cimport update_kinematics
-from control.cartesian_mode cimport write_pose
-from control.controller_state cimport (Controller, answers_states, is_open_loop,
-                                       is_tracking)
+from control.controller_state cimport Controller, is_commanding, is_tracking
 from control.events cimport (CAUSE_LATE_COMMANDS, NOTE_CAUSE, NOTE_RELEASED, Reason, NoteKind,
                              because)
+from control.impedance_state cimport Impedance
 from control.laws cimport model_torque
 from control.phase_changes cimport respond
 from control.phases cimport FLOATING
@@ -22,6 +21,7 @@ from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.messages cimport (JointNames, JointParts, JointStateMessage, Reader, Template, write_last,
                            write_stamp)
 from ros.refusals cimport Refusals
+from task_space.pose cimport quaternion_of
 
 cdef enum OutputNumber:
     OUTPUT_COMMANDS, OUTPUT_DESIRED, OUTPUT_ERROR, OUTPUT_POSE, OUTPUT_TWIST
@@ -130,9 +130,8 @@ cdef inline void stand_locked(ControlCycle* cycle) noexcept nogil:
     """Move the locked joints of the models to where they are now; at once without commands."""
     cdef Controller* c = &cycle.controller
     cdef ModelBlend* models = &c.arm.models
-    cdef bint commanding = answers_states(&c.machine) or is_open_loop(&c.machine)
-    cdef double duration = (min(cycle.now - cycle.locked_at, LOCKED_GAP) * 1e-9 if commanding
-                            else INFINITY)
+    cdef double duration = (min(cycle.now - cycle.locked_at, LOCKED_GAP) * 1e-9
+                            if is_commanding(&c.machine) else INFINITY)
     cycle.locked_at = cycle.now
     if not follow_locked(&cycle.locked, duration):
         return
@@ -228,9 +227,7 @@ cdef inline void take_torques(const DriveUnits* u, const ModelBlend* models, con
 
 cdef inline void compare_efforts(DriveConversion* drives, const Controller* c,
                                  const double* effort) noexcept nogil:
-    """Sum up how measured torques (n,) compare with the last command: drives exert what they are
-    told, whatever the arm's model, load or contact.
-    """
+    """Compare measured torques (n,) with the last command: drives exert what they are told."""
     cdef const double* command = c.sent.governor.command
     cdef Py_ssize_t n = c.n
     if not c.sent.has_begun or c.positions.used or not is_measured(c, effort):
@@ -316,13 +313,16 @@ cdef inline void show_end_effector(ControlCycle* cycle, int32_t sec,
                                    uint32_t nanosec) noexcept nogil:
     """Publish pose and velocity of the end effector, by the last good state."""
     cdef Controller* c = &cycle.controller
-    cdef double[7] pose
-    update_kinematics(&c.task.cartesian.law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
-    write_pose(c.task.cartesian.law.pose, pose)
+    cdef Impedance* law = &c.task.cartesian.law
+    cdef double[7] pose                                         # position and quaternion x y z w
+    update_kinematics(law, c.arm.models.newest.model, c.observer.q, c.observer.qd)
+    for k in range(3):
+        pose[k] = law.pose[4 * k + 3]
+    quaternion_of(law.pose, 4, pose + 3)
     write_stamp(&cycle.pose, sec, nanosec)
     write_last(&cycle.pose, 7, 0, pose)
     write_stamp(&cycle.twist, sec, nanosec)
-    write_last(&cycle.twist, 6, 0, c.task.cartesian.law.velocity)
+    write_last(&cycle.twist, 6, 0, law.velocity)
     cycle.output.publish(cycle.output.loop, OUTPUT_POSE, cycle.pose.data, cycle.pose.size)
     cycle.output.publish(cycle.output.loop, OUTPUT_TWIST, cycle.twist.data, cycle.twist.size)
 

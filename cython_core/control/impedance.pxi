@@ -10,9 +10,7 @@ cdef bint fill(double* to, values, Py_ssize_t count, str name) except -1:
 
 
 cdef cnp.ndarray take_impedance(ImpedanceChange* change, Py_ssize_t n, dict given):
-    """Take what ``cartesian_impedance.prepared`` gives: the fields of ``ImpedanceSettings``, the
-    rows of ``JointImpedance``, and walls. Returns the memory of the rows.
-    """
+    """Take what ``cartesian_impedance.prepared`` gives; returns the memory of the rows."""
     cdef cnp.ndarray joints = np.array(given["joints"], dtype=float, order="C")
     cdef cnp.ndarray walls = np.array(given["walls"], dtype=float, order="C").reshape(-1, 6)
     change.settings = given
@@ -67,9 +65,7 @@ cdef class CompiledImpedance:
 
     def torque(self, cnp.ndarray q not None, cnp.ndarray qd not None, double dt,
                cnp.ndarray gravity not None, cnp.ndarray out not None):
-        """The law's torque (n,) after a step of time dt, and gravity's, without the GIL; returns 1
-        + the index of a joint that moves no inertia, or 0.
-        """
+        """The law's torque (n,) after dt, and gravity's; 1 + a joint of no inertia, or 0."""
         cdef Py_ssize_t n = self.arm.n
         cdef const double* q_ = numbers(q, n, "q")
         cdef const double* qd_ = numbers(qd, n, "qd")
@@ -82,9 +78,7 @@ cdef class CompiledImpedance:
         return failure
 
     def report(self):
-        """What the last step saw and did, copies:
-        featherstone_ros.control.CartesianImpedance.report.
-        """
+        """What ``CartesianImpedance.report`` tells of the last step, copies."""
         cdef Impedance* law = &self.law
         return {
             "pose": np.reshape(law.pose, (4, 4)),

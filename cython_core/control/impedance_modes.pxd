@@ -9,21 +9,15 @@ from dynamics_interface cimport DynamicsInterface
 from task_space.small_matrices cimport (cholesky, congruent, divide_by_lower, divide_by_upper,
                                         eigenvectors, product, times_lower)
 
-cdef enum:
-    MAX_SHAPING = 10         # the most that inertia shaping makes of a spring
-
 cdef extern from *:
-    """
-    #define MIN_RATIO (0.1)
-    """
-    const double MIN_RATIO       # damping ratio below which a spring is not softened further
+    const int MAX_SHAPING "10"       # the most that inertia shaping makes of a spring
+    const double MIN_RATIO "0.1"     # damping ratio below which a spring is not softened further
 
 
 cdef inline double edge(double z) noexcept nogil:
-    """w T at which a mode with the damping ratio z and a delay T is at the edge of stability.
-
-    Its loop is (2 z w s + w^2) / s^2 exp(-s T): its gain is 1 at w_c = w sqrt(2 z^2 +
-    sqrt(4 z^4 + 1)), where atan(2 z w_c / w) is left of its phase for w_c T.
+    """w T at which a mode with damping ratio z and delay T is at the edge of stability: the loop (2
+    z w s + w^2) / s^2 exp(-s T) has gain 1 at w_c = w sqrt(2 z^2 + sqrt(4 z^4 + 1)), and then
+    atan(2 z w_c / w) of its phase left for w_c T.
     """
     cdef double crossover = sqrt(2.0 * z * z + sqrt(4.0 * z * z * z * z + 1.0))
     return atan(2.0 * z * crossover) / crossover
@@ -127,9 +121,7 @@ cdef inline void modes_of_spring(Impedance* law) noexcept nogil:
 
 
 cdef inline void modes_of_shape(Impedance* law) noexcept nogil:
-    """The modes between shaped and real inertia, and what shaping makes of each (rule 7); the
-    frequencies and dampings are those of the axes.
-    """
+    """The modes between shaped and real inertia (rule 7); frequency and damping of the axes."""
     cdef const double* m = law.settings.shaped_inertia
     cdef double[36] P
     cdef double[72] scratch
@@ -150,9 +142,7 @@ cdef inline void modes_of_shape(Impedance* law) noexcept nogil:
 
 
 cdef inline void find_modes(Impedance* law) noexcept nogil:
-    """The modes; those faster than the delay allows are slowed, with the same damping ratio (rule
-    9).
-    """
+    """The modes; those too fast for the delay are slowed, with their damping ratios (rule 9)."""
     if law.settings.inertia_shaping:
         modes_of_shape(law)
     else:
@@ -240,9 +230,8 @@ cdef inline void damper(const Impedance* law, const double* v, double* F) noexce
 
 
 cdef inline double delay_margin(const Impedance* law) noexcept nogil:
-    """The delay from state to torque that brings the fastest mode to the edge of stability [s].
-
-    Half a sampling period is part of it. ``damping`` is left out.
+    """The delay from state to torque, half a sampling period being part of it, that brings the
+    fastest mode to the edge of stability [s]; ``damping`` is left out.
     """
     cdef double margin = INFINITY
     for k in range(6):
@@ -253,23 +242,6 @@ cdef inline double delay_margin(const Impedance* law) noexcept nogil:
 
 
 # The damper of what the wrench does by turning its own lever arms (rule 10).
-
-cdef inline bint find_bending(Impedance* law, const DynamicsInterface* arm,
-                              const double* q) noexcept nogil:
-    """Find the modes of the arm that the wrench makes stiff, or unstable; False if there are none.
-    """
-    cdef double[3] point
-    cdef Py_ssize_t n = law.n
-    for i in range(3):
-        point[i] = law.pose[4 * i + 3]
-    arm.geometric_stiffness(arm.self, law.link, point, q, law.load, law.bending)
-    memcpy(law.Lq, law.Minv, n * n * sizeof(double))
-    if not cholesky(n, law.Lq):
-        return False
-    congruent(n, law.Lq, law.bending, law.square)
-    eigenvectors(n, law.bending, law.bending_modes, law.square)
-    return True
-
 
 cdef inline double damping_of_end_effector(const Impedance* law, const double* x) noexcept nogil:
     """x^T J^T D J x of a motion of the joints (n,)."""
@@ -298,9 +270,16 @@ cdef inline void damp_bending(Impedance* law, const DynamicsInterface* arm, cons
     cdef double* mode = law.scratch                             # joint motion of one
     cdef double* force = law.scratch + law.n
     cdef double* speed = law.scratch + 2 * law.n
+    cdef double[3] point
     cdef Py_ssize_t n = law.n
-    if not find_bending(law, arm, q):
+    for i in range(3):
+        point[i] = law.pose[4 * i + 3]
+    arm.geometric_stiffness(arm.self, law.link, point, q, law.load, law.bending)
+    memcpy(law.Lq, law.Minv, n * n * sizeof(double))
+    if not cholesky(n, law.Lq):
         return
+    congruent(n, law.Lq, law.bending, law.square)
+    eigenvectors(n, law.bending, law.bending_modes, law.square)
     memcpy(speed, qd, n * sizeof(double))
     divide_by_lower(n, law.Lq, speed)
     for i in range(n):

@@ -3,7 +3,7 @@
 from libc.math cimport isnan
 from libc.string cimport memcpy
 
-from control.settings cimport place_rows
+from joint_drives cimport place_rows
 
 cdef enum:
     WALLS = 64

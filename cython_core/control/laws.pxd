@@ -23,19 +23,14 @@ from joint_drives cimport JointDrives, add_drives, drag, standing_torque, take_s
 from smooth_friction cimport presliding
 
 cdef extern from *:
-    """
-    #define LEAST_SHARE (0.1)
-    """
-    const double LEAST_SHARE        # of the feedback, whatever limits leave: an arm whose motion, or
+    const double LEAST_SHARE "0.1"  # of the feedback, whatever limits leave: an arm whose motion, or
                                     # load, is beyond them is still held
 
 
 cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,
                        double* sliding) noexcept nogil:
-    """Advance presliding states by a time dt [s] of the desired motion.
-
-    Whatever the arm does, they follow what is asked of it: friction cannot be over-compensated into
-    a limit cycle.
+    """Advance presliding states by dt [s] of the desired motion: if they followed the arm's,
+    friction could be over-compensated into a limit cycle.
     """
     for i in range(n):
         sliding[i] = presliding(sliding[i], velocity[i], dt, displacement)
@@ -81,10 +76,7 @@ cdef inline double feedback(const JointSettings* joints, Py_ssize_t i, Py_ssize_
 
 cdef inline void add_predicted_feedback(const Arm* arm, const double* state, const double* desired,
                                         double held, double* torque) noexcept nogil:
-    """Add the change of Kp e + Kd ed within the time ``held``.
-
-    The errors are predicted by M edd = -(Kp e + Kd ed), taken at the end of that time.
-    """
+    """Add the change of Kp e + Kd ed within ``held``, by M edd = -(Kp e + Kd ed) at its end."""
     cdef const DynamicsInterface* model = arm.models.newest.model
     cdef const JointSettings* joints = &arm.joints
     cdef Py_ssize_t n = model.n
@@ -110,8 +102,7 @@ cdef inline void add_predicted_feedback(const Arm* arm, const double* state, con
 cdef inline void computed_torque(const Arm* arm, const double* state, const double* desired,
                                  const double* sliding, double held,
                                  double* torque) noexcept nogil:
-    """RNEA(q, qd, a) + drives(q, qd_d, a), a = qdd_d + Kp e + Kd ed, of the errors after ``held``.
-    """
+    """RNEA(q, qd, a) + drives(q, qd_d, a), a = qdd_d + Kp e + Kd ed, e, ed after ``held``."""
     cdef const JointSettings* joints = &arm.joints
     cdef double* acceleration = arm.models.scratch
     cdef Py_ssize_t n = arm.models.n
@@ -126,10 +117,7 @@ cdef inline void computed_torque(const Arm* arm, const double* state, const doub
 
 cdef inline void law(const Arm* arm, const double* state, const double* desired,
                      const double* sliding, double held, double* torque) noexcept nogil:
-    """The effort of the mode in use, plus the motion's own.
-
-    held: how long the command will act [s] in a slow loop, else 0.
-    """
+    """The mode's effort, plus the motion's own. held: how long it acts in a slow loop [s], or 0."""
     cdef Py_ssize_t n = arm.models.n
     cdef Feedback kind = arm.settings.mode.feedback
     if kind == FEEDBACK_DAMPING or kind == FEEDBACK_SPRING:     # the spring's: cartesian_impedance
@@ -179,23 +167,18 @@ cdef inline double cut_together(const Arm* arm, const double* state, const doubl
 # Where the model says that an arm moves under an effort, without a joint state.
 
 cdef extern from *:
-    """
-    #define RECKONING_STEP (0.001)
-    #define STICKING_SPEED (1e-3)
-    """
-    const double RECKONING_STEP     # [s] of the integration: with 7 joints, 0.1 s take some 50 us
-    const double STICKING_SPEED     # [rad/s, m/s] below which Coulomb friction is viscous, and a
-                                    # joint sticks
+    const double RECKONING_STEP "0.001"  # [s] of the integration: with 7 joints, 0.1 s take some 50
+                                         # us
+    const double STICKING_SPEED "1e-3"   # [rad/s, m/s] below which Coulomb friction is viscous, and
+                                         # a joint sticks
 
 
 cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* drives,
                             const double* q, const double* qd, const double* effort, double h,
                             double* speed, double* scratch) noexcept nogil:
-    """Advance a speed under an effort and friction by a step h [s], implicit in the friction and so
-    always stable: over RECKONING_STEP at least, since in less time it would hold nothing.
-
-    Where neither links nor armature move, only the speed is known. speed: (2, n) with the
-    acceleration found; scratch: (2, n).
+    """Advance a speed by a step h [s], implicit in the friction and so always stable: over
+    RECKONING_STEP at least, since in less time it would hold nothing. speed: (2, n) with the
+    acceleration, 0 where neither links nor armature move; scratch: (2, n).
     """
     cdef Py_ssize_t n = model.n
     cdef double* applied = scratch
@@ -214,10 +197,8 @@ cdef inline void accelerate(const DynamicsInterface* model, const JointDrives* d
 
 cdef inline void dead_reckoning(const Arm* arm, const double* command, const double* contact,
                                 double duration, double* state) noexcept nogil:
-    """Advance a motion state by a time under a command and the effort (n,) of a contact.
-
-    Its acceleration is then the one that this command causes at the end: so the effort for a motion
-    that begins with this state begins with this command. state: (4, n).
+    """Advance a motion state (4, n) by a time under a command and a contact's effort (n,). Its
+    acceleration is then this command's: so a motion that begins there begins with it.
     """
     cdef const DynamicsInterface* model = arm.models.newest.model
     cdef double* scratch = arm.models.scratch

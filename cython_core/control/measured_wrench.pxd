@@ -7,22 +7,18 @@
 # value changes, which is two samples late. So a sudden change acts with the third sample that shows
 # it, and a steady one, or a vibration that is slow for the sensor, at once.
 
-from libc.math cimport INFINITY, copysign, fabs, fmax, fmin, sqrt
+from libc.math cimport INFINITY, copysign, fabs, fmax, fmin
 from libc.string cimport memcmp, memcpy, memset
 
 from control.cartesian_impedance cimport WALL, limit
-from control.fault_bounds cimport (INTERVAL_SHARE, KEPT, REPEAT_TIME, SAME, SCATTER_OF_FORCE,
-                                   SCATTER_OF_MOMENT, SETTLED_AFTER)
+from control.fault_bounds cimport INTERVAL_SHARE, KEPT, REPEAT_TIME, SAME, SETTLED_AFTER
 from control.impedance_modes cimport from_axes, to_axes
 from control.impedance_state cimport Impedance, ImpedanceSettings
 from control.state_clock cimport StateClock, late_by, lateness, start_clock, watch_clocks
 from task_space.pose cimport add_cross_product, norm
 
 cdef extern from *:
-    """
-    #define CONTACT_TIME (0.2)
-    """
-    const double CONTACT_TIME    # [s] in which a contact comes to max_force, or ends
+    const double CONTACT_TIME "0.2"  # [s] in which a contact comes to max_force, or ends
 
 cdef enum:
     WINDOW = 3               # samples: one more than numbers that are wrong in a row
@@ -57,18 +53,6 @@ cdef inline void rotate(const double* R, const double* x, double* out) noexcept 
         out[i] = R[4 * i] * x[0] + R[4 * i + 1] * x[1] + R[4 * i + 2] * x[2]
 
 
-cdef inline void move_wrench(const double* pose, const double* wrench, double* out) noexcept nogil:
-    """out = a wrench (6) on a frame with that pose (16), at the origin and in the axes of the frame
-    in which the pose is.
-    """
-    cdef double[3] origin
-    for k in range(3):
-        origin[k] = pose[4 * k + 3]
-    rotate(pose, wrench, out)
-    rotate(pose, wrench + 3, out + 3)
-    add_cross_product(1.0, origin, out, out + 3)
-
-
 cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
     memset(measured, 0, sizeof(MeasuredWrench))
     measured.at = measured.gated_at = measured.changed_at = -INFINITY
@@ -76,9 +60,7 @@ cdef inline void forget_wrench(MeasuredWrench* measured) noexcept nogil:
 
 
 cdef inline bint is_last_sample(MeasuredWrench* measured, const double* sample) noexcept nogil:
-    """Whether a sample (6) is the last one again: it came twice, or from a driver that is faster
-    than its sensor.
-    """
+    """Whether a sample (6) is the last one again, as from drivers faster than their sensors."""
     if measured.count and memcmp(sample, measured.samples[measured.count % WINDOW],
                                  6 * sizeof(double)) == 0:
         return measured.at - measured.gated_at < SAME * measured.interval
@@ -132,11 +114,9 @@ cdef inline void measure_anew(MeasuredWrench* measured, const double* dead_zone)
 cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings* settings,
                                const double* pose, const double* wrench, double now,
                                double on_its_way, double timeout) noexcept nogil:
-    """Take a wrench (6) on a frame with that pose (16), unless a newer one has come.
-
-    on_its_way: [s] by two clocks, NaN if unknown; it counts as that of a joint state.
-    """
+    """Take a wrench (6) on a frame with a pose (16), unless a newer one came; on_its_way: [s]."""
     cdef double[6] sample
+    cdef double[3] origin
     watch_clocks(&measured.clock, now, on_its_way)
     lateness(&measured.clock, now, on_its_way)
     at = now - late_by(&measured.clock, on_its_way, timeout)
@@ -145,7 +125,11 @@ cdef inline void take_measured(MeasuredWrench* measured, const ImpedanceSettings
     if at - measured.at > timeout:
         measured.count = measured.readings.count = 0    # it tells nothing of what acts now
     measured.at = at
-    move_wrench(pose, wrench, sample)
+    for k in range(3):
+        origin[k] = pose[4 * k + 3]
+    rotate(pose, wrench, sample)
+    rotate(pose, wrench + 3, sample + 3)
+    add_cross_product(1.0, origin, sample, sample + 3)
     for k in range(6):
         sample[k] -= measured.offset[k]
     gate_sample(measured, sample, settings.dead_zone)
@@ -177,17 +161,8 @@ cdef inline bint is_fresh(const MeasuredWrench* measured, double now,
     return measured.count >= WINDOW and now - measured.at <= timeout
 
 
-cdef inline void leave_dead_zone(double width, double* f) noexcept nogil:
-    """Shorten f, (3), by a width: an offset of the sensor moves nothing."""
-    cdef double size = norm(f), share = fmax(1.0 - width / size, 0.0) if size > 0.0 else 0.0
-    for k in range(3):
-        f[k] *= share
-
-
 cdef inline void find_sensed(Impedance* law, const MeasuredWrench* measured) noexcept nogil:
-    """Find the wrench that acts from outside: what was measured without the payload's weight, or
-    nothing if it is too old.
-    """
+    """The wrench from outside: as measured, without the payload's weight; 0 if it is too old."""
     cdef double* f = law.sensed
     cdef double[3] arm
     if not measured.is_there:
@@ -203,8 +178,7 @@ cdef inline void find_sensed(Impedance* law, const MeasuredWrench* measured) noe
 
 cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
                               double dt) noexcept nogil:
-    """Let the contact follow what is sensed, as fast as contacts change; limited as that of a wall.
-    """
+    """Let the contact follow what is sensed, as fast as contacts change, within a wall's force."""
     for k in range(6):
         bound = law.settings.max_wrench[k // 3]
         step = bound * dt / CONTACT_TIME
@@ -213,12 +187,15 @@ cdef inline void find_contact(const Impedance* law, MeasuredWrench* measured,
 
 
 cdef inline void find_external(Impedance* law) noexcept nogil:
-    """Find what of the measured wrench moves the virtual arm; limited as that of a wall."""
-    cdef double* f = law.external
-    memcpy(f, law.sensed, 6 * sizeof(double))
-    for k in range(2):
-        leave_dead_zone(law.settings.dead_zone[k], f + 3 * k)
-        limit(WALL * law.settings.max_wrench[k], f + 3 * k)
+    """Find what of the wrench moves the virtual arm: beyond the dead zone, within a wall's force.
+    """
+    for half in range(2):
+        f = law.external + 3 * half
+        size = norm(law.sensed + 3 * half)
+        share = fmax(1.0 - law.settings.dead_zone[half] / size, 0.0) if size > 0.0 else 0.0
+        for k in range(3):
+            f[k] = law.sensed[3 * half + k] * share
+        limit(WALL * law.settings.max_wrench[half], f)
 
 
 # Force control along axes of the compliance: the target is led by the error of the force, so that
@@ -237,16 +214,10 @@ cdef inline void find_external(Impedance* law) noexcept nogil:
 # that.
 
 cdef extern from *:
-    """
-    #define FORCE_TIME (0.2)
-    #define TOUCHES (0.5)
-    #define LOST_SHARE (0.1)
-    #define LOST_TIME (0.1)
-    """
-    const double FORCE_TIME      # T [s]
-    const double TOUCHES         # share of the asked force from which there is contact
-    const double LOST_SHARE      # share below which there is none
-    const double LOST_TIME       # [s]
+    const double FORCE_TIME "0.2"  # T [s]
+    const double TOUCHES "0.5"     # share of the asked force from which there is contact
+    const double LOST_SHARE "0.1"  # share below which there is none
+    const double LOST_TIME "0.1"   # [s]
 
 cdef struct ForceAxes:       # for each axis
     bint[3] leads            # the target is led by the force
@@ -292,11 +263,7 @@ cdef inline void shift(const Impedance* law, const double* by, double* pose) noe
 
 cdef inline void lead_by_force(ForceAxes* axes, Impedance* law, const double* wrench, bint measured,
                                double dt) noexcept nogil:
-    """Move target and desired pose along the force axes, and feed the rest of the asked wrench (6)
-    forward.
-
-    measured: whether ``law.sensed`` is.
-    """
+    """Move target and desired pose along the force axes; feed the rest of the wrench forward."""
     cdef double[6] asked, sensed, error, displacement
     to_axes(law, wrench, 1, asked)
     to_axes(law, law.sensed, 1, sensed)
@@ -354,18 +321,3 @@ cdef inline void note_reading(Readings* r, const double* wrench, double at) noex
         difference = wrench[k] - r.mean[k]
         r.mean[k] += share * difference
         r.variance[k] = (1.0 - share) * (r.variance[k] + share * difference * difference)
-
-
-cdef inline bint are_enough(const Readings* r) noexcept nogil:
-    return r.count > 1 and r.last - r.begin >= SETTLED_AFTER
-
-
-cdef inline double scatter(const Readings* r, Py_ssize_t half) noexcept nogil:
-    """Standard deviation of the force (half 0) or the moment (1), as a vector."""
-    cdef const double* v = r.variance + 3 * half
-    return sqrt(v[0] + v[1] + v[2])
-
-
-cdef inline double max_scatter(const double* dead_zone, Py_ssize_t half) noexcept nogil:
-    """The largest with which a mean is taken; dead_zone: of force and moment."""
-    return fmax(dead_zone[half], SCATTER_OF_MOMENT if half else SCATTER_OF_FORCE)

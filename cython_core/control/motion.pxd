@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 
 from control.events cimport ENDED, GRANTED, STARTS_TOO_FAR, Reason, because
 from control.fault_bounds cimport CATCH_UP_SPEED
-from control.settings cimport JointLimits
+from control.settings cimport JointLimits, within_joint
 
 cdef enum Degree:            # of a polynomial between two points, by the fields that both have
     STRAIGHT, CUBIC, QUINTIC
@@ -49,6 +49,7 @@ cdef struct Motion:
     const Path* path         # NULL: none
     double path_start        # when the path's time is zero
     Py_ssize_t piece         # of the path, where it was last looked at
+    const JointLimits* limits
     double* correction       # (3, n) of position, velocity and acceleration
     double* lasts            # (3, n) time that each of these takes [s]
     double* correction_effort    # (2, n)
@@ -61,39 +62,27 @@ cdef struct Motion:
     double end               # from then on the motion stands still; inf: it never does
 
 cdef extern from *:
-    """
-    #define BLEND_SPEED (0.25)
-    #define LONG_LEAD (10.0)
-    #define TAKEOVER (1.25)
-    #define SHORTEST_STOP (0.01)
-    #define BEND_TIME (0.25)
-    #define BEND_SPEED (0.05)
-    #define SHORTER (0.8)
-    #define SMALL (0.2)
-    #define SEEN (0.9)
-    #define LONGEST_BLEND (4.0)
-    #define HARDEST (3.0)
-    #define LOOKS (32)
-    #define ROUNDING (1e-9)
-    """
-    const double LONG_LEAD    # stop times after which a first point is far ahead
-    const double BLEND_SPEED  # share of the velocity limit that a correction may take
-    const double TAKEOVER     # periods of a stream's points: its quintic accelerates less than a
-                              # cubic that leads to the first of them
-    const double SHORTEST_STOP    # [s] of a joint, however near its limit is
-    const double BEND_TIME     # [s] for which a stop may go on as the joint accelerates, where that
-                              # alters more than its speed
-    const double BEND_SPEED   # share of the velocity limit by which an acceleration that fades may
-                              # speed a joint up, if torques can change as fast
-    const double SHORTER      # of the time, where a curve leaves the range; the reverse where a
-                              # correction accelerates too much
-    const double SMALL        # share of a limit that a correction always may take
-    const double SEEN         # share of the largest jerk that is seen from one look to the next
-    const double LONGEST_BLEND    # times its usual time that a correction may take: where a path
-                              # accelerates as much as it may, more would lead far off it
-    const double HARDEST      # times its acceleration by which a joint brakes before its limit
-    const int LOOKS           # at a curve, for that
-    const double ROUNDING     # [rad, m]
+    const double LONG_LEAD "10.0"      # stop times after which a first point is far ahead
+    const double BLEND_SPEED "0.25"    # share of the velocity limit that a correction may take
+    const double TAKEOVER "1.25"       # periods of a stream's points: its quintic accelerates less
+                                       # than a cubic that leads to the first of them
+    const double SHORTEST_STOP "0.01"  # [s] of a joint, however near its limit is
+    const double BEND_TIME "0.25"      # [s] for which a stop may go on as the joint accelerates,
+                                       # where that alters more than its speed
+    const double BEND_SPEED "0.05"     # share of the velocity limit by which an acceleration that
+                                       # fades may speed a joint up, if torques can change as fast
+    const double SHORTER "0.8"         # of the time, where a curve leaves the range; the reverse
+                                       # where a correction accelerates too much
+    const double SMALL "0.2"           # share of a limit that a correction always may take
+    const double SEEN "0.9"            # share of the largest jerk that is seen from one look to the
+                                       # next
+    const double LONGEST_BLEND "4.0"   # times its usual time that a correction may take: where a
+                                       # path accelerates as much as it may, more would lead far off
+                                       # it
+    const double HARDEST "3.0"         # times its acceleration by which a joint brakes before its
+                                       # limit
+    const int LOOKS "32"               # at a curve, for that
+    const double ROUNDING "1e-9"       # [rad, m]
 
 
 cdef enum Part:              # of a correction: rows of ``correction`` and ``lasts``
@@ -117,21 +106,14 @@ cdef inline double curvature_at(const double* c, Py_ssize_t n, Py_ssize_t i,
         12.0 * c[4 * n + i] + t * 20.0 * c[5 * n + i]))
 
 
-cdef inline void add_polynomial_of(const double* c, Py_ssize_t n, Py_ssize_t i, double t,
-                                   double* state) noexcept nogil:
-    """Add value, slope and curvature of a joint's polynomial at t to a motion state."""
-    cdef double c1 = c[n + i], c2 = c[2 * n + i], c3 = c[3 * n + i], c4 = c[4 * n + i]
-    cdef double c5 = c[5 * n + i]
-    state[i] += c[i] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
-    state[n + i] += c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * (5.0 * c5))))
-    state[2 * n + i] += 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
-
-
 cdef inline void add_polynomial(const double* c, Py_ssize_t n, double t,
                                 double* state) noexcept nogil:
-    """The same for all joints, (6, n) coefficients."""
+    """Add value, slope and curvature of all joints' polynomials at t to a motion state."""
     for i in range(n):
-        add_polynomial_of(c, n, i, t, state)
+        c1, c2, c3, c4, c5 = c[n + i], c[2 * n + i], c[3 * n + i], c[4 * n + i], c[5 * n + i]
+        state[i] += c[i] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5))))
+        state[n + i] += c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * (5.0 * c5))))
+        state[2 * n + i] += 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5)))
 
 
 cdef inline void part_coefficients(Part part, double size, double duration,
@@ -184,8 +166,7 @@ cdef inline void add_line(const double* c, Py_ssize_t n, double t, double* effor
 
 
 cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) noexcept nogil:
-    """The last piece that has begun at t, or the first; mostly the guess or the next one.
-    """
+    """The last piece that has begun at t, or the first; mostly the guess or the next one."""
     cdef Py_ssize_t low = 0, high = path.pieces
     if path.times[guess] <= t:
         if guess + 1 == path.pieces or t < path.times[guess + 1]:
@@ -204,6 +185,7 @@ cdef inline Py_ssize_t piece_at(const Path* path, Py_ssize_t guess, double t) no
 
 cdef inline void sample_path(const Path* path, Py_ssize_t n, Py_ssize_t k, double t,
                              double* state) noexcept nogil:
+    """Add a path's piece at t to a motion state."""
     cdef double since = max(t - path.times[k], 0.0)
     add_polynomial(path.coefficients + 6 * n * k, n, since, state)
     if path.effort != NULL:
@@ -226,11 +208,9 @@ cdef inline void sample_without_correction(Motion* m, double inside, double time
 cdef inline Reason why_not_start(const Path* path, Py_ssize_t n, double elapsed, const double* q,
                                  const double* velocity, double tolerance,
                                  double* begin) noexcept nogil:
-    """Why an arm at q (n,) may not follow a path from a time on, elapsed [s] since its beginning.
-
-    A point still to come may be as far away as the velocity limits (n,) allow until then, plus the
-    tolerance; where the path is already under way, the tolerance alone counts. begin: (4, n) the
-    motion state there. Told of is the joint that is the furthest beyond.
+    """Why an arm at q (n,) may not follow a path, elapsed [s] since its beginning: of the joint
+    furthest beyond. A point still to come may be as far away as the velocity limits (n,) allow
+    until then, plus the tolerance, which counts alone on the way. begin: (4, n) the state there.
     """
     cdef double wait = max(path.times[0] - elapsed, 0.0)
     cdef Reason worst = because(GRANTED, -1, 0.0, 0.0)
@@ -248,8 +228,7 @@ cdef inline Reason why_not_start(const Path* path, Py_ssize_t n, double elapsed,
 
 
 cdef inline const double* polynomials_at(Motion* m, double time, double* since) noexcept nogil:
-    """The polynomials (6, n) of a time, without the correction; since: the time since they begin.
-    """
+    """The polynomials (6, n) of a time, but for the correction; since: time since they begin."""
     since[0] = time - m.path_start
     if m.path != NULL and since[0] >= m.path.times[0]:
         m.piece = piece_at(m.path, m.piece, since[0])
@@ -259,19 +238,15 @@ cdef inline const double* polynomials_at(Motion* m, double time, double* since) 
     return m.base
 
 
-cdef inline double position_without_correction(Motion* m, Py_ssize_t i, double time) noexcept nogil:
-    """A joint's position at a time."""
+cdef inline double position_without_correction(Motion* m, Py_ssize_t i, double t) noexcept nogil:
     cdef double since
-    cdef const double* c = polynomials_at(m, time, &since)
+    c = polynomials_at(m, t, &since)
     return value_at(c, m.n, i, since)
 
 
 cdef inline void sample_inside(Motion* m, double inside, double time,
                                double* state) noexcept nogil:
-    """The motion state at a time, of the polynomials that hold at the time ``inside``.
-
-    Where one polynomial ends and the next begins, this tells the two apart.
-    """
+    """The motion state at a time, of the polynomials at another, ``inside``, where two may meet."""
     sample_without_correction(m, inside, time, state)
     if inside < m.correction_end:
         since = max(time - m.correction_start, 0.0)
@@ -285,65 +260,36 @@ cdef inline void sample(Motion* m, double time, double* state) noexcept nogil:
     sample_inside(m, time, time, state)
 
 
-# Polynomials between two motion states, in one joint after another; duration > 0.
-
-cdef inline void straight(Py_ssize_t n, const double* start, const double* end, double duration,
-                          double* c) noexcept nogil:
-    memset(c, 0, 6 * n * sizeof(double))
-    for i in range(n):
-        c[i] = start[i]
-        c[n + i] = (end[i] - start[i]) / duration
-
-
-cdef inline void cubic(Py_ssize_t n, const double* start, const double* end, double duration,
-                       double* c) noexcept nogil:
-    """Through both positions with both velocities."""
-    memset(c, 0, 6 * n * sizeof(double))
-    for i in range(n):
-        displacement = end[i] - start[i] - start[n + i] * duration
-        gain = (end[n + i] - start[n + i]) * duration
-        c[i] = start[i]
-        c[n + i] = start[n + i]
-        c[2 * n + i] = (3.0 * displacement - gain) / (duration * duration)
-        c[3 * n + i] = (gain - 2.0 * displacement) / (duration * duration * duration)
-
-
-cdef inline void quintic_of(Py_ssize_t n, Py_ssize_t i, const double* start, const double* end,
-                            double duration, double* c) noexcept nogil:
-    """In one joint, through both positions with both velocities and accelerations."""
-    cdef double cubed = duration * duration * duration, half = start[2 * n + i] / 2.0
-    cdef double displacement = end[i] - start[i] - (start[n + i] + half * duration) * duration
-    cdef double gain = (end[n + i] - start[n + i] - start[2 * n + i] * duration) * duration
-    cdef double bend = (end[2 * n + i] - start[2 * n + i]) * (duration * duration / 2.0)
-    c[i] = start[i]
-    c[n + i] = start[n + i]
-    c[2 * n + i] = half
-    c[3 * n + i] = (10.0 * displacement - 4.0 * gain + bend) / cubed
-    c[4 * n + i] = (-15.0 * displacement + 7.0 * gain - 2.0 * bend) / (cubed * duration)
-    c[5 * n + i] = (6.0 * displacement - 3.0 * gain + bend) / (cubed * duration * duration)
-
-
-cdef inline void quintic(Py_ssize_t n, const double* start, const double* end, double duration,
-                         double* c) noexcept nogil:
-    for i in range(n):
-        quintic_of(n, i, start, end, duration, c)
-
-
-cdef inline void connect(Py_ssize_t n, const double* start, const double* end, Degree degree,
-                         double duration, double* c) noexcept nogil:
-    if degree == STRAIGHT:
-        straight(n, start, end, duration, c)
-    elif degree == CUBIC:
-        cubic(n, start, end, duration, c)
-    else:
-        quintic(n, start, end, duration, c)
-
+# Polynomials between two motion states; duration > 0.
 
 cdef inline void line(Py_ssize_t n, const double* start, const double* end, double duration,
                       double* c) noexcept nogil:
     for i in range(n):
-        c[i] = start[i]
-        c[n + i] = (end[i] - start[i]) / duration
+        c[i], c[n + i] = start[i], (end[i] - start[i]) / duration
+
+
+cdef inline void connect(Py_ssize_t n, const double* start, const double* end, Degree degree,
+                         double duration, double* c) noexcept nogil:
+    """Through both positions, from CUBIC on also velocities, and in a QUINTIC accelerations."""
+    cdef double squared = duration * duration, cubed = squared * duration
+    memset(c, 0, 6 * n * sizeof(double))
+    line(n, start, end, duration, c)
+    for i in range(n if degree != STRAIGHT else 0):
+        v, half = start[n + i], start[2 * n + i] / 2.0
+        c[n + i] = v
+        if degree == CUBIC:
+            displacement = end[i] - start[i] - v * duration
+            gain = (end[n + i] - v) * duration
+            c[2 * n + i] = (3.0 * displacement - gain) / squared
+            c[3 * n + i] = (gain - 2.0 * displacement) / cubed
+            continue
+        displacement = end[i] - start[i] - (v + half * duration) * duration
+        gain = (end[n + i] - v - start[2 * n + i] * duration) * duration
+        bend = (end[2 * n + i] - start[2 * n + i]) * (squared / 2.0)
+        c[2 * n + i] = half
+        c[3 * n + i] = (10.0 * displacement - 4.0 * gain + bend) / cubed
+        c[4 * n + i] = (-15.0 * displacement + 7.0 * gain - 2.0 * bend) / (cubed * duration)
+        c[5 * n + i] = (6.0 * displacement - 3.0 * gain + bend) / (cubed * duration * duration)
 
 
 cdef inline bint any_nonzero(const double* x, Py_ssize_t count) noexcept nogil:
@@ -359,9 +305,10 @@ cdef enum:
     MOTION_ROWS = 32         # (n,) of memory that a motion takes
 
 
-cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory) noexcept nogil:
+cdef inline void place_motion(Motion* m, Py_ssize_t n, double* memory,
+                              const JointLimits* limits) noexcept nogil:
     """Take (MOTION_ROWS, n) numbers that are zero."""
-    m.n, m.base, m.base_effort = n, memory, memory + 6 * n
+    m.limits, m.n, m.base, m.base_effort = limits, n, memory, memory + 6 * n
     m.correction, m.lasts, m.correction_effort = memory + 8 * n, memory + 11 * n, memory + 14 * n
     m.offset, m.zero, m.before = memory + 16 * n, memory + 20 * n, memory + 24 * n
     m.look = memory + 28 * n
@@ -391,18 +338,6 @@ cdef inline bint leads_to_rest(const Motion* m, double time) noexcept nogil:
     return time < m.correction_end and not any_nonzero(m.base + m.n, 2 * m.n)
 
 
-cdef inline double lead_in_duration(Py_ssize_t n, const double* offset,
-                                    const double* velocity_limit,
-                                    double shortest) noexcept nogil:
-    """How long a correction takes [s]: it alone stays below BLEND_SPEED of the velocity limits.
-
-    A quintic from rest to rest peaks at 15/8 of its mean velocity.
-    """
-    for i in range(n):
-        shortest = max(shortest, 1.875 * fabs(offset[i]) / (BLEND_SPEED * velocity_limit[i]))
-    return shortest
-
-
 cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* change,
                                  double longest) noexcept nogil:
     """How long the takeover by a path takes at least [s]: ``longest``, but for a stream of points
@@ -421,9 +356,8 @@ cdef inline double takeover_time(const Path* path, Py_ssize_t n, const double* c
 
 cdef inline double stopping_displacement(double v, double a, double duration,
                                          double s) noexcept nogil:
-    """The displacement of a stop after a share s of its time, from a velocity and an acceleration.
-
-    The velocity is a cubic that ends at rest: (1 - s)^2 (v + (2 v + a duration) s).
+    """The displacement of a stop after a share s of its time: the velocity is a cubic that ends at
+    rest, (1 - s)^2 (v + (2 v + a duration) s).
     """
     cdef double bend = 2.0 * v + a * duration
     return duration * s * (v * (1.0 + s * (s / 3.0 - 1.0))
@@ -432,10 +366,7 @@ cdef inline double stopping_displacement(double v, double a, double duration,
 
 cdef inline bint stop_stays_within(double q, double v, double a, double duration, double fade,
                                    double lower, double upper) noexcept nogil:
-    """Whether all of a stop lies between limits: its end, and where it turns round.
-
-    It only turns round where the acceleration fades as slowly as the velocity.
-    """
+    """Whether all of a stop lies between limits: its end, and where it turns round."""
     cdef double end = q + 0.5 * v * duration + a * fade * fade / 12.0, turn = q
     cdef double bend = 2.0 * v + a * duration
     if fade == duration and -v * bend > 0.0 and fabs(v) < fabs(bend):
@@ -445,9 +376,7 @@ cdef inline bint stop_stays_within(double q, double v, double a, double duration
 
 cdef inline double time_to_limit(double distance, double v, double a,
                                  double duration) noexcept nogil:
-    """How long a stop takes that ends at a limit, from a distance before it [s]; ``duration`` where
-    none does.
-    """
+    """How long a stop takes that ends at a limit, a distance ahead [s]; or ``duration``."""
     cdef double root = 0.25 * v * v + a * distance / 3.0
     speed = 0.5 * v + copysign(sqrt(max(root, 0.0)), distance)
     if root < 0.0 or not distance * speed > 0.0:
@@ -465,17 +394,13 @@ cdef inline double braking_time(double v, double a, double deceleration,
 
 
 cdef inline double shortest_fade(double a, double jerk) noexcept nogil:
-    """In which an acceleration can end [s]: its part begins with 4 a over that time, and others
-    have a share of the jerk.
-    """
+    """In which an acceleration can end [s]: it begins with 4 a over that, others share the jerk."""
     return 5.0 * fabs(a) / jerk
 
 
 cdef inline double fading_time(double v, double a, double duration, double faster,
                                double jerk) noexcept nogil:
-    """How long an acceleration takes to fade [s]: as the velocity, less where that would be too
-    much faster meanwhile, or would turn round.
-    """
+    """How long an acceleration fades [s]: as the velocity, or before it turns or is too fast."""
     cdef double bend = faster / 0.148                           # v - a t (1 - t)^2 peaks at 4 / 27
     if v * a < 0.0:
         bend = max(bend, 3.0 * fabs(v))
@@ -485,8 +410,7 @@ cdef inline double fading_time(double v, double a, double duration, double faste
 cdef inline double stop_of_joint(const JointLimits* limits, Py_ssize_t i, double q, double v,
                                  double a, double duration, double* fade) noexcept nogil:
     """How long a joint's stop takes [s]: ``duration``, more where that would brake too hard, less
-    where it would leave the range (a joint beyond it goes no further), or where its acceleration,
-    not its speed, would lead it far. fade: how long the acceleration takes.
+    where it would leave the range, or its acceleration lead it far; fade: of that.
     """
     cdef double lower = min(limits.lower[i], q), upper = max(limits.upper[i], q)
     cdef double jerk = limits.jerk[i], least = braking_time(v, a, limits.deceleration[i], jerk)
@@ -509,10 +433,8 @@ cdef inline double stop_of_joint(const JointLimits* limits, Py_ssize_t i, double
 
 cdef inline void return_of_joint(const JointLimits* limits, Py_ssize_t i, double v, double* lasts,
                                  Py_ssize_t n) noexcept nogil:
-    """How long a stop's parts take that comes back to where it begins, with a velocity and no
-    acceleration; lasts: (3,) of which each is n after the last.
-
-    Both the stop and the return brake at first: they share the deceleration.
+    """How long a stop takes that comes back to where it begins, without an acceleration; lasts:
+    (3,), n apart. Stop and return brake at first: they share the deceleration.
     """
     cdef double bound = 0.5 * limits.deceleration[i], jerk = 0.5 * limits.jerk[i]
     lasts[n] = max(braking_time(v, 0.0, bound, jerk), SHORTEST_STOP)
@@ -524,18 +446,15 @@ cdef inline void return_of_joint(const JointLimits* limits, Py_ssize_t i, double
 cdef inline void stopping_position(Py_ssize_t n, const double* state, double duration,
                                    const JointLimits* limits, double* lasts,
                                    double* position) noexcept nogil:
-    """Where a stop from a motion state ends (n,), within the position limits, and how long its
-    parts take in each joint: ``lasts`` (3, n), ``duration`` [s] unless the limits ask for another
-    time.
-
-    A joint that already stands beyond a limit stays there.
+    """Where a stop from a motion state ends (n,), within the limits or beyond them where it stands,
+    and how long its parts take: ``lasts`` (3, n), ``duration`` [s] if the limits allow.
     """
     for i in range(n):
         q, v, a = state[i], state[n + i], state[2 * n + i]
         lasts[n + i] = stop_of_joint(limits, i, q, v, a, duration, &lasts[2 * n + i])
         lasts[i] = max(lasts[n + i], lasts[2 * n + i])
         end = q + 0.5 * v * lasts[n + i] + a * lasts[2 * n + i] * lasts[2 * n + i] / 12.0
-        position[i] = min(max(end, min(limits.lower[i], q)), max(limits.upper[i], q))
+        position[i] = within_joint(limits, i, q, end)
 
 
 cdef inline void correct(Motion* m, Py_ssize_t i, const double* offset) noexcept nogil:
@@ -553,9 +472,7 @@ cdef inline double joint_lasts(const Motion* m, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline void begin_correction(Motion* m, double time, const double* offset) noexcept nogil:
-    """Begin the correction of an offset (4, n), whose joints are set; its effort takes as long as
-    the longest.
-    """
+    """Begin the correction of an offset (4, n); its effort takes as long as the longest joint."""
     cdef double longest = 0.0
     for i in range(m.n):
         longest = max(longest, joint_lasts(m, i))
@@ -564,15 +481,13 @@ cdef inline void begin_correction(Motion* m, double time, const double* offset) 
     m.end = max(m.end, m.correction_end)
 
 
-cdef inline void stop_from(Motion* m, double time, const double* state, double duration,
-                           const JointLimits* limits) noexcept nogil:
-    """Come to rest from a motion state within a duration [s], or as soon as the limits of
-    acceleration and jerk allow, all the way within the position limits.
-    """
+cdef inline void stop_from(Motion* m, double time, const double* state,
+                           double duration) noexcept nogil:
+    """Come to rest within a duration [s], or as the limits allow, all the way within them."""
     cdef double* offset = m.offset
     cdef Py_ssize_t n = m.n
     memcpy(offset, state, 4 * n * sizeof(double))
-    stopping_position(n, state, duration, limits, m.lasts, offset)
+    stopping_position(n, state, duration, m.limits, m.lasts, offset)
     hold_at(m, time, offset)
     for i in range(n):
         offset[i] = state[i] - offset[i]
@@ -586,13 +501,13 @@ cdef inline bint is_outside(const JointLimits* limits, Py_ssize_t i, double star
     return not min(limits.lower[i], start) <= q <= max(limits.upper[i], start)
 
 
-cdef inline bint leaves_range(Motion* m, double time, const double* state, double wait,
-                              const JointLimits* limits) noexcept nogil:
+cdef inline bint leaves_range(Motion* m, double time, const double* state,
+                              double wait) noexcept nogil:
     """Whether the motion leaves the range on its way from a state within a time [s]."""
     for k in range(1, LOOKS):
         for i in range(m.n):
-            if is_outside(limits, i, state[i],
-                          position_without_correction(m, i, time + wait * k / LOOKS)):
+            q = position_without_correction(m, i, time + wait * k / LOOKS)
+            if is_outside(m.limits, i, state[i], q):
                 return True
     return False
 
@@ -602,15 +517,15 @@ cdef inline double look_at(const Motion* m, Py_ssize_t i, Py_ssize_t k) noexcept
     return joint_lasts(m, i) * (k * k) / (LOOKS * LOOKS)
 
 
-cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time, double start,
-                                         const JointLimits* limits) noexcept nogil:
+cdef inline bint correction_leaves_range(Motion* m, Py_ssize_t i, double time,
+                                         double start) noexcept nogil:
     """Whether a joint's correction leads a motion out of the range that would stay in it."""
     for k in range(1, LOOKS):
         position = position_without_correction(m, i, time + look_at(m, i, k))
         m.look[i] = position
         add_correction_of(m.correction, m.lasts, m.n, i, look_at(m, i, k), m.look)
-        if (not is_outside(limits, i, start, position)
-                and is_outside(limits, i, start, m.look[i])):
+        if (is_outside(m.limits, i, start, m.look[i])
+                and not is_outside(m.limits, i, start, position)):
             return True
     return False
 
@@ -644,9 +559,8 @@ cdef inline bint is_too_fast(Motion* m, Py_ssize_t i, double bound) noexcept nog
 
 cdef inline bint adds_speed(Motion* m, Py_ssize_t i, double time, double start,
                             double bound) noexcept nogil:
-    """Whether a joint's correction makes the motion faster by more than a bound than both what it
-    leads to and the velocity from which it begins: a difference of velocities that is kept while
-    the path turns round adds to the path's.
+    """Whether a joint's correction makes the motion faster by more than a bound than what it leads
+    to, and than its begin: a difference that is kept while the path turns round adds up.
     """
     cdef double fastest = fabs(start), all = 0.0, since
     cdef Py_ssize_t n = m.n
@@ -660,12 +574,10 @@ cdef inline bint adds_speed(Motion* m, Py_ssize_t i, double time, double start,
     return all > fastest + bound
 
 
-cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, double start,
-                                      const JointLimits* limits) noexcept nogil:
-    """Whether a joint's correction takes the motion beyond the limits of acceleration and jerk; its
-    acceleration is not its own, but fades as soon as it can.
-
-    start: acceleration from which it begins; a limit that it is beyond does not hold.
+cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time,
+                                      double start) noexcept nogil:
+    """Whether a joint's correction, but for its acceleration, which fades as soon as it can, takes
+    the motion beyond acceleration and jerk. start: acceleration then; a limit below does not hold.
     """
     cdef Py_ssize_t n = m.n
     cdef double since, at = 0.0, before = start, own_before = 0.0
@@ -680,27 +592,25 @@ cdef inline bint accelerates_too_much(Motion* m, Py_ssize_t i, double time, doub
         s = at / m.lasts[2 * n + i]
         if s < 1.0:
             own -= m.correction[2 * n + i] * (1.0 - s) * (1.0 - 3.0 * s)
-        bound = limits.deceleration[i]
+        bound = m.limits.deceleration[i]
         if all * (slope_at(c, n, i, since) + m.look[n + i]) > 0.0:
-            bound = limits.acceleration[i]
+            bound = m.limits.acceleration[i]
         if (is_beyond(all, own, max(bound, fabs(start)))
-                or is_beyond(all - before, own - own_before, SEEN * limits.jerk[i] * step)):
+                or is_beyond(all - before, own - own_before, SEEN * m.limits.jerk[i] * step)):
             return True
         before, own_before = all, own
     return False
 
 
 cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, double duration,
-                                 double longer, double place, double share,
-                                 const JointLimits* limits) noexcept nogil:
-    """Give a joint's correction its times: ``duration`` [s], more where a velocity or what is off
-    in place ask for it; the velocity's is ``longer`` times as long, the place's ``place`` times.
-    share: as of ``blend``.
+                                 double longer, double place, double share) noexcept nogil:
+    """Give a joint's correction its times: ``duration`` [s], more for velocity or place; the
+    velocity's ``longer`` times that, the place's ``place`` times. share: as of ``blend``.
     """
     cdef Py_ssize_t n = m.n
-    cdef double v = offset[n + i], a = offset[2 * n + i], jerk = limits.jerk[i]
-    cdef double bound = min(limits.acceleration[i], limits.deceleration[i])
-    cdef double speed = share * limits.velocity[i], faster = BEND_SPEED * limits.velocity[i]
+    cdef double v = offset[n + i], a = offset[2 * n + i], jerk = m.limits.jerk[i]
+    cdef double bound = min(m.limits.acceleration[i], m.limits.deceleration[i])
+    cdef double speed = share * m.limits.velocity[i], faster = BEND_SPEED * m.limits.velocity[i]
     m.lasts[n + i] = max(duration, braking_time(v, a, bound, jerk))
     x = offset[i]
     if v * x < 0.0:                         # it is on its way already: it need not brake first
@@ -723,58 +633,53 @@ cdef inline void plan_correction(Motion* m, Py_ssize_t i, const double* offset, 
 
 
 cdef inline void blend_joint(Motion* m, Py_ssize_t i, double time, const double* state,
-                             const double* offset, double duration, double share,
-                             const JointLimits* limits) noexcept nogil:
-    """Make a joint's correction longer where it accelerates too much, and shorter where it would
-    leave the range, which counts for more. What removes the velocity goes first, but not so long
-    that it adds speed, since the arm falls behind with what removes the distance.
+                             const double* offset, double duration, double share) noexcept nogil:
+    """Make a joint's correction longer where it accelerates too much, shorter where it leaves the
+    range, which counts more. The velocity's part first, but not so long that it adds speed.
     """
     cdef Py_ssize_t n = m.n
-    cdef double hardest = HARDEST * max(min(limits.acceleration[i], limits.deceleration[i]),
+    cdef double hardest = HARDEST * max(min(m.limits.acceleration[i], m.limits.deceleration[i]),
                                         fabs(state[2 * n + i]))
     cdef double longer = 0.0
-    plan_correction(m, i, offset, duration, 1.0, 1.0, share, limits)
+    plan_correction(m, i, offset, duration, 1.0, 1.0, share)
     for whole in range(2):
         longer = 1.0
         while (longer < LONGEST_BLEND
-               and accelerates_too_much(m, i, time, state[2 * n + i], limits)):
+               and accelerates_too_much(m, i, time, state[2 * n + i])):
             longer /= SHORTER
-            plan_correction(m, i, offset, duration, longer, longer if whole else 1.0, share, limits)
-            if not whole and adds_speed(m, i, time, state[n + i], share * limits.velocity[i]):
+            plan_correction(m, i, offset, duration, longer, longer if whole else 1.0, share)
+            if not whole and adds_speed(m, i, time, state[n + i], share * m.limits.velocity[i]):
                 longer *= SHORTER
-                plan_correction(m, i, offset, duration, longer, 1.0, share, limits)
+                plan_correction(m, i, offset, duration, longer, 1.0, share)
                 break
         if longer < LONGEST_BLEND:
             break
     while (joint_lasts(m, i) > SHORTEST_STOP and largest_acceleration(m, i) < hardest
-           and correction_leaves_range(m, i, time, state[i], limits)):
+           and correction_leaves_range(m, i, time, state[i])):
         for k in range(3):
             m.lasts[k * n + i] = max(SHORTER * m.lasts[k * n + i], SHORTEST_STOP)
         correct(m, i, offset)
 
 
 cdef inline void blend(Motion* m, double time, const double* state, const double* offset,
-                       double duration, double share, const JointLimits* limits) noexcept nogil:
-    """Lead in from a motion state, which is an offset (4, n) away from the motion, within the
-    limits of position, acceleration and jerk.
-
-    share: of the velocity limit that the correction may take: BLEND_SPEED, and all joints arrive
-    together; in a stream CATCH_UP_SPEED, beside the velocity that is removed.
+                       double duration, double share) noexcept nogil:
+    """Lead in from a motion state, an offset (4, n) away from the motion, within the limits. share:
+    of the velocity limit that it takes: BLEND_SPEED, and all joints arrive together; in a stream
+    CATCH_UP_SPEED, beside the velocity that is removed.
     """
     duration = max(duration, SHORTEST_STOP)
-    if share == BLEND_SPEED:
-        duration = lead_in_duration(m.n, offset, limits.velocity, duration)
+    for i in range(m.n if share == BLEND_SPEED else 0):   # a quintic's peak is 15/8 of its mean
+        duration = max(duration, 1.875 * fabs(offset[i]) / (BLEND_SPEED * m.limits.velocity[i]))
     for i in range(m.n):
-        blend_joint(m, i, time, state, offset, duration, share, limits)
+        blend_joint(m, i, time, state, offset, duration, share)
     begin_correction(m, time, offset)
 
 
-cdef inline bint is_reached(const Motion* m, const double* offset, double h,
-                           const JointLimits* limits) noexcept nogil:
+cdef inline bint is_reached(const Motion* m, const double* offset, double h) noexcept nogil:
     """Whether an offset (4, n), its effort aside, is no more than what a step h [s] may change."""
     cdef Py_ssize_t n = m.n
     for i in range(n):
-        bound = min(limits.acceleration[i], limits.deceleration[i])
+        bound = min(m.limits.acceleration[i], m.limits.deceleration[i])
         if not (fabs(offset[i]) <= 0.5 * bound * h * h and fabs(offset[n + i]) <= bound * h):
             return False
     return True
@@ -782,57 +687,39 @@ cdef inline bint is_reached(const Motion* m, const double* offset, double h,
 
 cdef inline void follow_set_point(Motion* m, double time, const double* state,
                                   const double* set_point, double duration, double share,
-                                  double h, const JointLimits* limits) noexcept nogil:
-    """Follow a set-point (4, n) from a motion state, extrapolated at constant acceleration; it is
-    led in to within a duration [s], unless a step h [s] reaches it.
-    """
+                                  double h) noexcept nogil:
+    """Follow a set-point (4, n), extrapolated; led in to in a duration [s], or one step h [s]."""
     cdef double* offset = m.offset
     extrapolate(m, time, set_point)
     for i in range(4 * m.n):
         offset[i] = state[i] - set_point[i]
-    if not is_reached(m, offset, h, limits):
-        blend(m, time, state, offset, duration, share, limits)
+    if not is_reached(m, offset, h):
+        blend(m, time, state, offset, duration, share)
 
 
-cdef inline bint runs_into_limit(const Motion* m, double time, const double* state, double h,
-                                 const JointLimits* limits) noexcept nogil:
-    """Whether an extrapolation leads a joint out of its range unless it is braked within a step h
-    [s]. state: what is asked for.
-    """
+cdef inline bint runs_into_limit(const Motion* m, double time, const double* state,
+                                 double h) noexcept nogil:
+    """Whether an extrapolation leaves the range unless it is braked within a step h [s]."""
     for i in range(m.n):
         q, v = state[i], state[m.n + i]
         if v * slope_at(m.base, m.n, i, max(time - m.base_start, 0.0)) <= 0.0:
             continue
-        way = v * h + 0.5 * v * fabs(v) / limits.deceleration[i]
-        if (q + way > limits.upper[i]) if v > 0.0 else (q + way < limits.lower[i]):
+        way = v * h + 0.5 * v * fabs(v) / m.limits.deceleration[i]
+        if (q + way > m.limits.upper[i]) if v > 0.0 else (q + way < m.limits.lower[i]):
             return True
     return False
 
 
-cdef inline void lead_to(Motion* m, double time, const double* state, const Path* path,
-                         double duration) noexcept nogil:
-    """Lead from a motion state to a trajectory's first point, by the fields that the point has."""
-    cdef Py_ssize_t n = m.n
-    connect(n, state, path.first, path.lead, duration, m.base)
-    memset(m.base_effort, 0, 2 * n * sizeof(double))
-    if path.leads_effort:
-        line(n, state + 3 * n, path.first + 3 * n, duration, m.base_effort)
-    m.base_start = time
-
-
-cdef inline bint leads_too_fast(const Motion* m, const double* state, double wait,
-                                const JointLimits* limits) noexcept nogil:
-    """Whether the polynomial that leads a moving arm to a first point is beyond the limits of
-    velocity and acceleration, and beyond what the arm does already.
-    """
+cdef inline bint leads_too_fast(const Motion* m, const double* state, double wait) noexcept nogil:
+    """Whether what leads to a first point exceeds the limits, and what the arm does already."""
     cdef Py_ssize_t n = m.n
     for k in range(LOOKS + 1):
         since = wait * k / LOOKS
         for i in range(n):
             v, a = slope_at(m.base, n, i, since), curvature_at(m.base, n, i, since)
-            bound = limits.acceleration[i] if a * v > 0.0 else limits.deceleration[i]
+            bound = m.limits.acceleration[i] if a * v > 0.0 else m.limits.deceleration[i]
             if (fabs(a) > 1.05 * max(bound, fabs(state[2 * n + i]))
-                    or fabs(v) > 1.05 * max(limits.velocity[i], fabs(state[n + i]))):
+                    or fabs(v) > 1.05 * max(m.limits.velocity[i], fabs(state[n + i]))):
                 return True
     return False
 
@@ -846,8 +733,7 @@ cdef inline bint is_in_reach(Py_ssize_t n, const double* state, const double* po
     return True
 
 
-cdef inline void extend_back(Motion* m, double time, const Path* path,
-                             double wait) noexcept nogil:
+cdef inline void extend_back(Motion* m, const Path* path, double wait) noexcept nogil:
     """Begin a path a time before its first point, with the velocity that it has there."""
     cdef Py_ssize_t n = m.n
     memset(m.base, 0, 6 * n * sizeof(double))
@@ -855,12 +741,10 @@ cdef inline void extend_back(Motion* m, double time, const Path* path,
         m.base[n + i] = path.coefficients[n + i]
         m.base[i] = path.first[i] - m.base[n + i] * wait
         m.base_effort[i] = path.first[3 * n + i] if path.leads_effort else 0.0
-    m.base_start = time
 
 
 cdef inline void follow_path(Motion* m, const Path* path, double start, double time,
-                             const double* state, const JointLimits* limits,
-                             double transition) noexcept nogil:
+                             const double* state, double transition) noexcept nogil:
     """Follow a trajectory that starts at ``start``, from the motion state asked for at ``time``.
 
     If the first point is far ahead, a polynomial from a moving state would swing far out: the arm
@@ -886,18 +770,20 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     if wait > 0.0:
         memcpy(offset, state, 4 * n * sizeof(double))
         if wait > LONG_LEAD * transition:
-            stopping_position(n, state, transition, limits, m.lasts, offset)
+            stopping_position(n, state, transition, m.limits, m.lasts, offset)
             memset(offset + n, 0, 2 * n * sizeof(double))
         if (begins_as_given or wait >= transition) and is_in_reach(
-                n, offset, path.first, wait, limits.velocity):
-            lead_to(m, time, offset, path, wait)
-            if (leaves_range(m, time, state, wait, limits)
+                n, offset, path.first, wait, m.limits.velocity):
+            connect(n, offset, path.first, path.lead, wait, m.base)
+            if path.leads_effort:
+                line(n, offset + 3 * n, path.first + 3 * n, wait, m.base_effort)
+            if (leaves_range(m, time, state, wait)
                     or (waits and path.lead == STRAIGHT)
                     or ((waits or not begins_as_given)
-                        and leads_too_fast(m, offset, wait, limits))):
-                extend_back(m, time, path, wait)
+                        and leads_too_fast(m, offset, wait))):
+                extend_back(m, path, wait)
         else:
-            extend_back(m, time, path, wait)
+            extend_back(m, path, wait)
     m.path, m.path_start, m.piece = path, start, 0
     m.end = max(start + path.times[path.pieces - 1], time)
     sample_without_correction(m, time, time, offset)
@@ -907,5 +793,4 @@ cdef inline void follow_path(Motion* m, const Path* path, double start, double t
     if begins_as_given and not any_nonzero(offset, n):
         memset(offset, 0, 3 * n * sizeof(double))
     if any_nonzero(offset, 4 * n):
-        blend(m, time, state, offset, takeover_time(path, n, m.before, transition), share,
-              limits)
+        blend(m, time, state, offset, takeover_time(path, n, m.before, transition), share)

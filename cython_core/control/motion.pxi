@@ -14,9 +14,7 @@ def _contiguous(values, shape, str name):
 
 
 cdef JointLimits joint_limits(Py_ssize_t n, lower, upper, velocity, rates, list kept):
-    """Limits (n,) as the compiled code takes them, none where velocity or rates (3, n) are None.
-    kept: gets the arrays, which must outlive them.
-    """
+    """Limits (n,) as compiled code takes them; None: none. kept: gets what must outlive them."""
     cdef JointLimits limits
     cdef cnp.ndarray rows = np.full((6, n), np.inf)
     rows[0], rows[1] = lower, upper
@@ -25,10 +23,8 @@ cdef JointLimits joint_limits(Py_ssize_t n, lower, upper, velocity, rates, list 
     if rates is not None:
         rows[3:] = rates
     kept.append(rows)
-    limits.lower = floats(rows)
-    limits.upper, limits.velocity = limits.lower + n, limits.lower + 2 * n
-    limits.acceleration, limits.deceleration = limits.lower + 3 * n, limits.lower + 4 * n
-    limits.jerk, limits.continuous = limits.lower + 5 * n, NULL
+    place_rows(<double**> &limits, 6 * sizeof(double*), floats(rows), n)
+    limits.continuous = NULL
     return limits
 
 
@@ -122,9 +118,7 @@ cdef class CompiledPath:
             line(n, start + 3 * n, start + 7 * n, duration, floats(self.effort) + 2 * n * k)
 
     cdef _stop(self, cnp.ndarray rest, cnp.ndarray lasts, cnp.ndarray ends):
-        """Make the pieces after the last point: to rest, each part of which (``Part``) ends when
-        its time is over, and there.
-        """
+        """Make the pieces after the last point: each ``Part`` ends when its time is over."""
         cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2), last = len(self.points) - 1
         cdef cnp.ndarray size = self.points[last, :3].copy(), one = np.zeros(6)
         cdef cnp.ndarray whole = np.zeros((3, 6, n))
@@ -147,9 +141,7 @@ cdef class CompiledPath:
 
     def why_not_start(self, double elapsed, cnp.ndarray q not None,
                       cnp.ndarray velocity not None, double tolerance):
-        """Why an arm at q (n,) may not follow from a time on, see ``why_not_start`` in motion.pxd:
-        a ``Reason``; and where the motion begins (n,).
-        """
+        """As ``why_not_start`` in motion.pxd, a ``Reason``; and where the motion begins (n,)."""
         cdef Py_ssize_t n = cnp.PyArray_DIM(self.points, 2)
         cdef cnp.ndarray begin = np.zeros((4, n))
         cdef Reason why = why_not_start(&self.path, n, elapsed, numbers(q, n, "q"),
@@ -167,6 +159,8 @@ cdef class CompiledMotion:
     """
 
     cdef Motion motion
+    cdef JointLimits limits
+    cdef list kept                     # memory of the limits
     cdef cnp.ndarray memory
     cdef readonly CompiledPath path
 
@@ -174,13 +168,13 @@ cdef class CompiledMotion:
                  cnp.ndarray lower not None, cnp.ndarray upper not None,
                  cnp.ndarray velocity not None, cnp.ndarray rates not None, double transition):
         cdef Py_ssize_t n = cnp.PyArray_DIM(path.points, 2)
-        cdef list kept = []
-        cdef JointLimits limits = joint_limits(n, lower, upper, velocity, rates, kept)
+        self.kept = []
+        self.limits = joint_limits(n, lower, upper, velocity, rates, self.kept)
         self.path, self.memory = path, np.zeros(MOTION_ROWS * n)
-        place_motion(&self.motion, n, floats(self.memory))
+        place_motion(&self.motion, n, floats(self.memory), &self.limits)
         extrapolate(&self.motion, now, numbers(desired, 4 * n, "desired"))
         follow_path(&self.motion, &path.path, 0.0, now, numbers(desired, 4 * n, "desired"),
-                    &limits, transition)
+                    transition)
 
     @property
     def end(self):
@@ -191,8 +185,7 @@ cdef class CompiledMotion:
         return self.motion.correction_start, self.motion.correction_end
 
     def sample(self, cnp.ndarray times not None, cnp.ndarray inside not None):
-        """Motion states (4, N, n) at times (N,), each of the polynomials that hold at ``inside``.
-        """
+        """Motion states (4, N, n) at times (N,), of the polynomials that hold at ``inside``."""
         cdef Py_ssize_t n = self.motion.n, count = cnp.PyArray_SIZE(times)
         cdef const double* time = numbers(times, count, "times")
         cdef const double* within = numbers(inside, count, "inside")

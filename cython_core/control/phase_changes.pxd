@@ -7,16 +7,15 @@
 from libc.math cimport fabs
 from libc.string cimport memcpy, memset
 
-from control.arm cimport (Arm, drives_end_effector, floats_free, is_same, leads_end_effector)
+from control.arm cimport drives_end_effector, floats_free, is_same, leads_end_effector
 from control.cartesian_mode cimport begin_mode, is_idle, stop_target
-from control.controller_state cimport (Command, Controller, SetPoints, StateMachine,
-                                       Supervision, Task, begin_supervision, fire, is_open_loop,
-                                       is_tracking, note_cause, time_of_command, usual_step)
+from control.controller_state cimport (Controller, SetPoints, StateMachine, begin_supervision, fire,
+                                       is_open_loop, is_tracking, note_cause, time_of_command,
+                                       usual_step)
 from control.events cimport (ABANDON_MOTION, CAUSE_EXECUTOR, CAUSE_FROZEN, CAUSE_GAP,
                              CAUSE_NOT_FINITE, CAUSE_NO_WRENCH, CAUSE_STUCK, DECLARE_FAULT,
                              HOLD_BY_GRAVITY, LEAVE, NO_CAUSE, STOP_OPEN_LOOP, Action, Reason)
-from control.fault_bounds cimport (AWAITED, CATCH_UP_SPEED, SETTLING_TIME, STANDING,
-                                   STANDING_SPEED)
+from control.fault_bounds cimport AWAITED, CATCH_UP_SPEED, SETTLING_TIME, STANDING, STANDING_SPEED
 from control.measured_wrench cimport measure_anew
 from control.motion cimport (TAKEOVER, follow_set_point, leads_to_rest, runs_into_limit, sample,
                              stop_from)
@@ -24,60 +23,50 @@ from control.phases cimport (ABANDON, ACTIVATE, ARRIVED, DAMPED, DEACTIVATE, FAI
                              FLOAT, FLOATING, FOLLOW, GIVE_UP, HOLD, HOLDING, INACTIVE, OPEN_LOOP,
                              RECOVER, REFERENCE, SETTLED, SETTLING, SET_POINT, SET_POINTS_STOPPED,
                              STATE, STATES_STOPPED, STOPPED, STOPPING, TRACK)
-from control.settings cimport FEEDBACK_SPRING, LEADS_END_EFFECTOR, Mode, Settings
+from control.settings cimport FEEDBACK_SPRING, LEADS_END_EFFECTOR, Mode
 from control.state_clock cimport start_clock
-from control.state_observer cimport (Observer, forget, max_speed_share, seen_state,
-                                     trust_velocities)
-from control.stuck_joints cimport StuckJoints
-from control.torque_governor cimport Governor, begin_transfer, is_missed, push_no_further
+from control.state_observer cimport Observer, forget, max_speed_share, seen_state, trust_velocities
+from control.torque_governor cimport begin_transfer, is_missed, push_no_further
 
 
 # How the arm comes to rest.
 
-cdef inline void stop_desired(Task* task, Governor* governor, const Arm* arm,
-                              double time) noexcept nogil:
+cdef inline void stop_desired(Controller* c, double time) noexcept nogil:
     """Come to rest from the desired state; time: the controller's."""
-    if leads_end_effector(arm):
-        stop_target(&task.cartesian, arm.settings.stop_time)
-        begin_transfer(governor, arm.settings.blend_time)
-    sample(&task.motion, time, task.state)
-    stop_from(&task.motion, time, task.state, arm.settings.stop_time, &arm.limits)
-
-
-cdef inline void hold_from(Task* task, Governor* governor, StuckJoints* stuck, const Controller* c,
-                           const double* q, const double* qd) noexcept nogil:
-    """Come to rest from a state; position and velocity (n,)."""
-    cdef double stop_time = c.arm.settings.stop_time
-    memset(task.state, 0, 4 * c.n * sizeof(double))
-    memcpy(task.state, q, c.n * sizeof(double))
-    memcpy(task.state + c.n, qd, c.n * sizeof(double))
-    stop_from(&task.motion, time_of_command(c), task.state, stop_time, &c.arm.limits)
-    stuck.begins = True
-    sample(&task.motion, time_of_command(c), task.desired)
-    memcpy(task.driven, task.desired + c.n, c.n * sizeof(double))
     if leads_end_effector(&c.arm):
-        begin_mode(&task.cartesian, c.arm.models.newest.model, q, qd, stop_time)
-    begin_transfer(governor, c.arm.settings.blend_time)
-    push_no_further(governor, qd, 1.0)
+        stop_target(&c.task.cartesian, c.arm.settings.stop_time)
+        begin_transfer(&c.sent.governor, c.arm.settings.blend_time)
+    sample(&c.task.motion, time, c.task.state)
+    stop_from(&c.task.motion, time, c.task.state, c.arm.settings.stop_time)
 
 
-cdef inline void hold_present_state(Task* task, Governor* governor, StuckJoints* stuck,
-                                    const Controller* c) noexcept nogil:
-    """Come to rest from the state in which the arm is.
+cdef inline void hold_from(Controller* c, const double* q, const double* qd) noexcept nogil:
+    """Come to rest from a position and velocity (n,)."""
+    cdef double stop_time = c.arm.settings.stop_time, time = time_of_command(c)
+    memset(c.task.state, 0, 4 * c.n * sizeof(double))
+    memcpy(c.task.state, q, c.n * sizeof(double))
+    memcpy(c.task.state + c.n, qd, c.n * sizeof(double))
+    stop_from(&c.task.motion, time, c.task.state, stop_time)
+    c.stuck.begins = True
+    sample(&c.task.motion, time, c.task.desired)
+    memcpy(c.task.driven, c.task.desired + c.n, c.n * sizeof(double))
+    if leads_end_effector(&c.arm):
+        begin_mode(&c.task.cartesian, c.arm.models.newest.model, q, qd, stop_time)
+    begin_transfer(&c.sent.governor, c.arm.settings.blend_time)
+    push_no_further(&c.sent.governor, qd, 1.0)
 
-    Drives that follow positions bring it to where they were told.
-    """
+
+cdef inline void hold_present_state(Controller* c) noexcept nogil:
+    """Come to rest from where the arm is, or where drives that follow positions were told."""
     if c.positions.used and c.sent.has_begun:
-        hold_from(task, governor, stuck, c, c.positions.q, c.positions.qd)
+        hold_from(c, c.positions.q, c.positions.qd)
     else:
-        hold_from(task, governor, stuck, c, c.observer.q, c.observer.qd)
+        hold_from(c, c.observer.q, c.observer.qd)
 
 
 cdef inline void begin_tracking(Controller* c) noexcept nogil:
-    """Hold the arm where it comes to rest from its present state; after a change of phase to
-    HOLDING.
-    """
-    hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
+    """Hold the arm where it comes to rest from its present state; after a change to HOLDING."""
+    hold_present_state(c)
     begin_supervision(&c.watch, c.n)
     memset(c.sent.governor.feedback, 0, 2 * c.n * sizeof(double))
     if floats_free(&c.arm):
@@ -88,18 +77,16 @@ cdef inline void brake(Controller* c) noexcept nogil:
     """Come to rest from the present state, then be damped: the torque that brakes an arm would
     throw it if it faded as slowly as decay_time.
     """
-    hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
+    hold_present_state(c)
     c.machine.brakes = True
 
 
-cdef inline void begin_hold(StateMachine* m, Task* task, Governor* governor, double now,
-                            double decay_time) noexcept nogil:
+cdef inline void begin_hold(Controller* c, double now, double decay_time) noexcept nogil:
     """Begin to hold the arm without a desired position."""
-    cdef Py_ssize_t n = task.motion.n
-    m.held_since, task.has_planned_stop = now, False
-    m.brakes = m.bears = False
-    memset(task.desired + 2 * n, 0, 2 * n * sizeof(double))
-    begin_transfer(governor, decay_time)
+    c.machine.held_since, c.task.has_planned_stop = now, False
+    c.machine.brakes = c.machine.bears = False
+    memset(c.task.desired + 2 * c.n, 0, 2 * c.n * sizeof(double))
+    begin_transfer(&c.sent.governor, decay_time)
 
 
 cdef inline void settle(Controller* c, double now) noexcept nogil:
@@ -107,7 +94,7 @@ cdef inline void settle(Controller* c, double now) noexcept nogil:
     that has none, or after a fault, of which it may be the cause.
     """
     if floats_free(&c.arm) or c.machine.fault.code != NO_CAUSE:
-        begin_hold(&c.machine, &c.task, &c.sent.governor, now, 0.0)
+        begin_hold(c, now, 0.0)
     else:
         c.machine.held_since = now
         brake(c)
@@ -115,21 +102,18 @@ cdef inline void settle(Controller* c, double now) noexcept nogil:
 
 # What follows a cause.
 
-cdef inline bint begin_open_loop_stop(StateMachine* m, Task* task, Governor* governor,
-                                      StuckJoints* stuck, double decay_time, double now,
+cdef inline bint begin_open_loop_stop(Controller* c, double now,
                                       const Reason* reason) noexcept nogil:
-    """Begin to brake the arm by the model: its joint states do not tell where it is.
-
-    What the feedback of a joint that does not move has asked for was wrong: it ends without a
-    transfer.
+    """Begin to brake the arm by the model: its joint states do not tell where it is. What the
+    feedback of a joint that does not move has asked for was wrong: it ends without a transfer.
     """
     cdef bint is_stuck = reason.code == CAUSE_STUCK
-    if not fire(m, STATES_STOPPED):
+    if not fire(&c.machine, STATES_STOPPED):
         return False
-    note_cause(m, reason)
-    begin_hold(m, task, governor, now, 0.0 if is_stuck else decay_time)
+    note_cause(&c.machine, reason)
+    begin_hold(c, now, 0.0 if is_stuck else c.arm.settings.decay_time)
     if is_stuck or reason.code == CAUSE_FROZEN:
-        stuck.joint = reason.joint
+        c.stuck.joint = reason.joint
     return True
 
 
@@ -142,25 +126,10 @@ cdef inline bint declare_fault(Controller* c, double now, const Reason* reason) 
         return False
     note_cause(&c.machine, reason)
     c.machine.fault = reason[0]
-    begin_hold(&c.machine, &c.task, &c.sent.governor, now, 0.0)
+    begin_hold(c, now, 0.0)
     begin_supervision(&c.watch, c.n)
     c.watch.braked_from = max_speed_share(&c.observer)
     return True
-
-
-cdef inline void rest_off_path(Task* task, Governor* governor, StuckJoints* stuck,
-                               const Controller* c, bint follows_positions) noexcept nogil:
-    """Come to rest from the present state, which need not be on the path.
-
-    A trajectory's own effort has probably led the arm off it, or presses on what holds it: the
-    transfer leaves it out.
-    """
-    for i in range(c.n):
-        governor.noise[i] += task.desired[3 * c.n + i]
-    if follows_positions:
-        hold_from(task, governor, stuck, c, c.positions.q, c.zero)
-    else:
-        hold_from(task, governor, stuck, c, c.observer.q, c.observer.qd)
 
 
 cdef inline bint abandon(Controller* c, double now, const Reason* reason) noexcept nogil:
@@ -171,31 +140,35 @@ cdef inline bint abandon(Controller* c, double now, const Reason* reason) noexce
     if c.machine.phase == SETTLING:                             # it did not follow its stop
         settle(c, now)
     elif reason.code == CAUSE_EXECUTOR:                        # the arm is on its path
-        stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
+        stop_desired(c, time_of_command(c))
     elif reason.code == CAUSE_NO_WRENCH:                       # the virtual arm comes to rest
         c.task.cartesian.is_anchored = False
-    else:       # in a gap drives that follow positions stood; else they need not have followed
-        rest_off_path(&c.task, &c.sent.governor, &c.stuck, c,
-                      c.positions.used and reason.code == CAUSE_GAP)
+    else:
+        # A trajectory's own effort has probably led the arm off it, or presses on what holds it:
+        # the transfer leaves it out.
+        for i in range(c.n):
+            c.sent.governor.noise[i] += c.task.desired[3 * c.n + i]
+        if c.positions.used and reason.code == CAUSE_GAP:       # the drives stood
+            hold_from(c, c.positions.q, c.zero)
+        else:                                                   # they need not have followed
+            hold_from(c, c.observer.q, c.observer.qd)
     return True
 
 
 cdef inline void stop_motion(Controller* c) noexcept nogil:
     """Come to rest, whatever the arm follows."""
     if drives_end_effector(&c.arm):                             # its target may be far away
-        hold_present_state(&c.task, &c.sent.governor, &c.stuck, c)
+        hold_present_state(c)
     elif leads_end_effector(&c.arm):
-        hold_from(&c.task, &c.sent.governor, &c.stuck, c, c.task.desired, c.task.desired + c.n)
+        hold_from(c, c.task.desired, c.task.desired + c.n)
     else:
-        stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
+        stop_desired(c, time_of_command(c))
 
 
 cdef inline bint fall_back(Controller* c, double now, const Reason* reason) noexcept nogil:
-    """Abandon the motion for the damped gravity hold, which lasts at least decay_time from the last
-    call; returns whether this begins it.
-
-    A motion comes to rest first, since its torque would fade out meanwhile and throw the arm; but
-    not where there is no torque for it.
+    """Abandon the motion for the damped gravity hold, for decay_time from the last call; returns
+    whether this begins it. A motion comes to rest first, if there is torque for it: that would fade
+    out meanwhile and throw the arm.
     """
     cdef StateMachine* m = &c.machine
     cdef bint cannot = reason.code == CAUSE_NOT_FINITE
@@ -209,7 +182,7 @@ cdef inline bint fall_back(Controller* c, double now, const Reason* reason) noex
             stop_motion(c)
         m.brakes = True
     elif begins or (m.brakes and cannot):
-        begin_hold(m, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+        begin_hold(c, now, c.arm.settings.decay_time)
     return begins
 
 
@@ -222,7 +195,7 @@ cdef inline bint leave(Controller* c, double now, const Reason* reason) noexcept
     if c.machine.phase == STOPPING:
         stop_motion(c)
     elif floated:
-        begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
+        begin_hold(c, now, c.arm.settings.decay_time)
     if c.machine.phase == INACTIVE:
         c.sent.has_begun = False
     elif not is_open_loop(&c.machine):
@@ -238,8 +211,7 @@ cdef inline bint respond(Controller* c, double now, const Reason* reason) noexce
     if action == HOLD_BY_GRAVITY:
         return fall_back(c, now, reason)
     if action == STOP_OPEN_LOOP:
-        return begin_open_loop_stop(&c.machine, &c.task, &c.sent.governor, &c.stuck,
-                                    c.arm.settings.decay_time, now, reason)
+        return begin_open_loop_stop(c, now, reason)
     if action == ABANDON_MOTION:
         return abandon(c, now, reason)
     if action == LEAVE:
@@ -279,83 +251,74 @@ cdef inline void take_over(Controller* c, double now) noexcept nogil:
         fall_back(c, now, &c.machine.fallen)
 
 
-cdef inline void give_up(StateMachine* m, Command* sent) noexcept nogil:
+cdef inline void give_up(Controller* c) noexcept nogil:
     """End the commands of an open-loop stop."""
-    sent.has_begun = m.phase == OPEN_LOOP
-    fire(m, GIVE_UP)
+    c.sent.has_begun = c.machine.phase == OPEN_LOOP
+    fire(&c.machine, GIVE_UP)
 
 
-cdef inline void arrive(StateMachine* m, Supervision* watch) noexcept nogil:
+cdef inline void arrive(Controller* c) noexcept nogil:
     """The trajectory has ended, and was followed."""
-    fire(m, ARRIVED)
-    watch.in_a_row = 0
+    fire(&c.machine, ARRIVED)
+    c.watch.in_a_row = 0
 
 
-cdef inline void rest_at_set_point(Task* task, const Controller* c, double now,
-                                   double time) noexcept nogil:
-    """Come to rest at the last set-point of a stream of positions when the next one fails to come:
-    the velocity was not what was asked for.
-    """
-    cdef SetPoints* stream = &task.set_points
+cdef inline void rest_at_set_point(Controller* c, double now, double time) noexcept nogil:
+    """Come to rest at the last of a stream of positions that ends: its speed was not asked for."""
+    cdef SetPoints* stream = &c.task.set_points
     cdef double late = min(AWAITED * stream.period, c.arm.settings.reference_timeout)
     if not stream.is_estimated or now - stream.at <= late:
         return
     stream.is_estimated = False
-    sample(&task.motion, time, task.state)
+    sample(&c.task.motion, time, c.task.state)
     memset(c.scratch, 0, 4 * c.n * sizeof(double))
     memcpy(c.scratch, stream.q, c.n * sizeof(double))
     memset(stream.velocity, 0, c.n * sizeof(double))
-    follow_set_point(&task.motion, time, task.state, c.scratch, TAKEOVER * stream.period,
-                     CATCH_UP_SPEED, usual_step(c), &c.arm.limits)
+    follow_set_point(&c.task.motion, time, c.task.state, c.scratch, TAKEOVER * stream.period,
+                     CATCH_UP_SPEED, usual_step(c))
 
 
 cdef inline bint sinks(const Controller* c) noexcept nogil:
-    """Whether the arm, which feedback had brought to rest, falls without it: it carries a load of
-    which the model does not know.
-    """
+    """Whether the arm falls without feedback: it carries a load that the model does not know."""
     return (c.machine.phase == SETTLING and c.machine.bears and not c.machine.brakes
             and not stands(&c.observer)
             and is_missed(&c.sent.governor, seen_state(&c.observer) + c.n))
 
 
-cdef inline double settling_time(const Settings* settings) noexcept nogil:
-    """For how long an arm is held after braking [s], until its feedback is no longer that of the
-    motion: else that would act for all of a long decay_time. A short one is over as soon.
-    """
-    return SETTLING_TIME if settings.decay_time > SETTLING_TIME else 0.0
-
-
 cdef inline bint let_time_pass(Controller* c, double now, double time) noexcept nogil:
     """Go over to another phase where it is time to; returns whether commands end."""
-    cdef bint is_over = now - c.machine.held_since >= c.arm.settings.give_up_after
-    if (c.machine.phase == SETTLING and is_over and stands(&c.observer)
-            and fire(&c.machine, SETTLED)):
+    cdef StateMachine* m = &c.machine
+    cdef double decay_time = c.arm.settings.decay_time
+    # An arm is held after braking until its feedback is no longer that of the motion: else that
+    # would act for all of a long decay_time. A short one is over as soon.
+    cdef double settling_time = SETTLING_TIME if decay_time > SETTLING_TIME else 0.0
+    if (m.phase == SETTLING and now - m.held_since >= c.arm.settings.give_up_after
+            and stands(&c.observer) and fire(m, SETTLED)):
         c.sent.has_begun = False
         return True
-    if (c.machine.brakes and not c.machine.bears
-            and time >= c.task.motion.end + settling_time(&c.arm.settings)):
-        begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
-        c.machine.hold_until = max(c.machine.hold_until, now + c.arm.settings.decay_time)
-        c.machine.bears = c.machine.phase == SETTLING
-    if (c.machine.phase == DAMPED and now >= c.machine.hold_until and not c.machine.brakes
-            and fire(&c.machine, RECOVER)):
+    if m.brakes and not m.bears and time >= c.task.motion.end + settling_time:
+        begin_hold(c, now, decay_time)
+        m.hold_until = max(m.hold_until, now + decay_time)
+        m.bears = m.phase == SETTLING
+    if m.phase == DAMPED and now >= m.hold_until and not m.brakes and fire(m, RECOVER):
         begin_tracking(c)
-    if c.machine.phase == STOPPING and time >= c.task.motion.end and fire(&c.machine, STOPPED):
-        begin_hold(&c.machine, &c.task, &c.sent.governor, now, c.arm.settings.decay_time)
-        c.machine.bears = True
+    if m.phase == STOPPING and time >= c.task.motion.end and fire(m, STOPPED):
+        begin_hold(c, now, decay_time)
+        m.bears = True
     if sinks(c):
         brake(c)
-    if c.machine.phase == REFERENCE and not leads_end_effector(&c.arm):
-        rest_at_set_point(&c.task, c, now, time)
-        if runs_into_limit(&c.task.motion, time, c.task.desired, usual_step(c), &c.arm.limits):
-            stop_desired(&c.task, &c.sent.governor, &c.arm, time)
-    if (c.machine.phase == REFERENCE and not leads_end_effector(&c.arm)
-            and now - c.task.set_points.at > c.arm.settings.reference_timeout
-            and not leads_to_rest(&c.task.motion, time) and fire(&c.machine, SET_POINTS_STOPPED)):
-        stop_desired(&c.task, &c.sent.governor, &c.arm, time)
-    if (c.machine.phase == REFERENCE and leads_end_effector(&c.arm)
-            and is_idle(&c.task.cartesian, now, c.arm.settings.target_timeout)):
-        fire(&c.machine, SET_POINTS_STOPPED)
+    if m.phase != REFERENCE:
+        return False
+    if leads_end_effector(&c.arm):
+        if is_idle(&c.task.cartesian, now, c.arm.settings.target_timeout):
+            fire(m, SET_POINTS_STOPPED)
+        return False
+    rest_at_set_point(c, now, time)
+    if runs_into_limit(&c.task.motion, time, c.task.desired, usual_step(c)):
+        stop_desired(c, time)
+    if (now - c.task.set_points.at > c.arm.settings.reference_timeout
+            and not leads_to_rest(&c.task.motion, time) and fire(m, SET_POINTS_STOPPED)):
+        stop_desired(c, time)
     return False
 
 
@@ -386,17 +349,17 @@ cdef inline void hold_as_asked(Controller* c) noexcept nogil:
         c.watch.in_a_row = 0
         begin_tracking(c)
         return
-    stop_desired(&c.task, &c.sent.governor, &c.arm, time_of_command(c))
+    stop_desired(c, time_of_command(c))
 
 
-cdef inline void begin_trajectory(StateMachine* m, Observer* o) noexcept nogil:
-    trust_velocities(o)
-    fire(m, FOLLOW)
+cdef inline void begin_trajectory(Controller* c) noexcept nogil:
+    trust_velocities(&c.observer)
+    fire(&c.machine, FOLLOW)
 
 
-cdef inline void begin_reference(StateMachine* m) noexcept nogil:
+cdef inline void begin_reference(Controller* c) noexcept nogil:
     """Follow a set-point of the joints, or a target of the end effector."""
-    fire(m, SET_POINT)
+    fire(&c.machine, SET_POINT)
 
 
 cdef inline void change_law(Controller* c, Mode before) noexcept nogil:
@@ -414,5 +377,4 @@ cdef inline void change_law(Controller* c, Mode before) noexcept nogil:
         if before.feedback == FEEDBACK_SPRING or drives_end_effector(&c.arm):
             begin_tracking(c)
         else:                               # drives follow late: no step in what they follow
-            hold_from(&c.task, &c.sent.governor, &c.stuck, c, c.task.desired,
-                      c.task.desired + c.n)
+            hold_from(c, c.task.desired, c.task.desired + c.n)

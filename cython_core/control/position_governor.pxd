@@ -19,21 +19,18 @@
 
 from libc.math cimport copysign, fabs, fmax, fmin, isfinite
 
-from control.fault_bounds cimport FALLBACK_SPEED, LIMIT_SLACK
-from control.settings cimport JointLimits
+from control.fault_bounds cimport LIMIT_SLACK
+from control.settings cimport JointLimits, speed_bound, within_joint
 from stopping_speed cimport speed_to_reach, stopping_speed
 
 cdef extern from *:
-    """
-    #define DRIVE_ACCELERATION (10.0)
-    #define CATCHING_UP (0.7)
-    #define TOUCHING (1e-6)
-    """
-    const double DRIVE_ACCELERATION    # in speed limits per second: full speed within .1 s. Arms
-                                       # state 3 to 8; a stop within the default stop_time takes 6
-    const double CATCHING_UP           # share of it that brakes a joint towards what is asked for:
-                                       # the rest is for the acceleration of that
-    const double TOUCHING              # share of the speed limit by which rounding may exceed it
+    const double DRIVE_ACCELERATION "10.0"  # in speed limits per second: full speed within .1 s.
+                                            # Arms state 3 to 8; a stop within the default stop_time
+                                            # takes 6
+    const double CATCHING_UP "0.7"          # share of it that brakes a joint towards what is asked
+                                            # for: the rest is for the acceleration of that
+    const double TOUCHING "1e-6"            # share of the speed limit by which rounding may exceed
+                                            # it
 
 cdef struct PositionGovernor:
     Py_ssize_t n
@@ -43,7 +40,7 @@ cdef struct PositionGovernor:
 
 
 cdef inline double drive_acceleration(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
-    return DRIVE_ACCELERATION * fmin(limits.velocity[i], FALLBACK_SPEED)
+    return DRIVE_ACCELERATION * speed_bound(limits, i)
 
 
 cdef inline double speed_at_rest(double speed, double braking, double idle) noexcept nogil:
@@ -51,18 +48,9 @@ cdef inline double speed_at_rest(double speed, double braking, double idle) noex
     return copysign(fmax(fabs(speed) - braking * fmax(idle, 0.0), 0.0), speed)
 
 
-cdef inline void start_positions(PositionGovernor* g, const double* q) noexcept nogil:
-    """Begin at rest at a position (n,)."""
-    for i in range(g.n):
-        g.q[i], g.qd[i] = q[i], 0.0
-
-
 cdef inline bint is_in_reach(double off, double slip, double a, double h) noexcept nogil:
-    """Whether a joint can be where it is to be after a step h [s], within an acceleration ``a``:
-    first in one direction, then in the other.
-
-    off, slip: its position and speed before, minus those with which a constant speed would lead it
-    there.
+    """Whether a joint can be where it is to be after h [s], accelerated by ``a``, then braked. off,
+    slip: its position and speed minus those from which a constant speed leads there.
     """
     cdef double share = slip / (a * h)
     return fabs(off + 0.5 * slip * h) <= 0.25 * a * h * h * (1.0 - share * share)
@@ -76,10 +64,7 @@ cdef inline bint stops_before(double distance, double speed, double braking) noe
 cdef inline void follow_position(double* q, double* qd, double goal, double speed, double lower,
                                  double upper, double max_speed, double a,
                                  double h) noexcept nogil:
-    """Advance a joint by a step h [s] towards a position and velocity that are asked for then.
-
-    max_speed, a: bounds of velocity and acceleration.
-    """
+    """Lead a joint to a position and velocity after a step h [s]; a: bound of acceleration."""
     lower, upper = fmin(lower - LIMIT_SLACK, q[0]), fmax(upper + LIMIT_SLACK, q[0])
     if not lower <= goal <= upper:
         goal, speed = fmin(fmax(goal, lower), upper), 0.0
@@ -103,11 +88,7 @@ cdef inline void follow_position(double* q, double* qd, double goal, double spee
 cdef inline void govern_positions(PositionGovernor* g, const JointLimits* limits,
                                   const double* goal, const double* speed, double dt,
                                   double longest) noexcept nogil:
-    """Work out the next command. What is not finite is not followed: the joint stops.
-
-    goal, speed: (n,) what is asked for; dt: since the last command [s], of which ``longest`` may
-    move the joints.
-    """
+    """The next command; what is not finite stops a joint. Of dt [s] ``longest`` may move joints."""
     cdef double h = fmin(dt, longest)
     for i in range(g.n):
         a = drive_acceleration(limits, i)
@@ -139,31 +120,24 @@ cdef inline double offset_for(const ServoGovernor* g, Py_ssize_t i, double torqu
     return g.compliance[i] * torque + (g.lag[i] + ahead) * speed
 
 
-cdef inline double within_joint(const JointLimits* limits, Py_ssize_t i, double q,
-                                double goal) noexcept nogil:
-    """The goal, within the joint's limits, or at the position q if that is beyond them."""
-    return fmin(fmax(goal, fmin(limits.lower[i], q)), fmax(limits.upper[i], q))
-
-
-cdef inline void start_servos(ServoGovernor* g, const JointLimits* limits, const double* q,
-                              const double* torque) noexcept nogil:
-    """Begin at rest at a position (n,), with the torque (n,) that holds it.
-
-    A stiffness that is stated too small asks for a position beyond the limits.
+cdef inline void start_positions(PositionGovernor* positions, ServoGovernor* g,
+                                 const JointLimits* limits, const double* q,
+                                 const double* torque) noexcept nogil:
+    """Begin at rest at a position (n,), with the torque (n,) that holds it. A stiffness that is
+    stated too small asks for a position beyond the limits.
     """
-    for i in range(g.governor.n):
+    for i in range(positions.n):
+        positions.q[i] = q[i]
         g.offset[i] = offset_for(g, i, torque[i], 0.0, 0.0)
         g.goal[i] = g.governor.q[i] = within_joint(limits, i, q[i], q[i] + g.offset[i])
-        g.governor.qd[i] = 0.0
+        positions.qd[i] = g.governor.qd[i] = 0.0
 
 
 cdef inline void govern_servos(ServoGovernor* g, const JointLimits* limits,
                                const PositionGovernor* positions, const double* torque,
                                double ahead, double dt, double longest) noexcept nogil:
-    """Work out what drives are told for a position, as governed, and a torque (n,).
-
-    A torque does not lead a command beyond a joint's limits. ahead: by which the position is to be
-    [s]; dt, longest: as of govern_positions.
+    """Work out what drives are told for a position, as governed, and a torque (n,), which does not
+    lead a command beyond a joint's limits. ahead: by which the position is to be [s].
     """
     cdef double h = fmin(dt, longest)
     for i in range(g.governor.n):

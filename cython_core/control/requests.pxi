@@ -2,10 +2,8 @@
 
 
 cdef class ControlRequest:
-    """Something that the controller is asked for; plain ones have no payload.
-
-    ``address``: of the payload; this object must outlive the request. ``brings``: what the
-    controller points to once it is granted, None: nothing; ``number``: its number, 0 for none.
+    """Something that the controller is asked for. ``address``: of the payload, 0: none, which this
+    object must outlive; ``brings``: what the controller then points to, with its ``number``.
     """
 
     cdef readonly int kind
@@ -16,6 +14,9 @@ cdef class ControlRequest:
 
     def __init__(self, int kind):
         self.kind = kind
+
+    cdef _carry(self, int kind, void* payload, Reason* refused=NULL):
+        self.kind, self.address, self.refused = kind, <size_t> payload, refused
 
     def why(self, int refusal):
         """Why it was refused, a ``Reason``, by the answer to it."""
@@ -38,59 +39,31 @@ cdef class FollowRequest(ControlRequest):
     cdef readonly CompiledPath path
 
     def __init__(self, CompiledPath path not None, start=None):
-        super().__init__(REQUEST_FOLLOW)
         self.path = self.brings = path
         self.number = self.payload.number = path.number
         self.payload.path = &path.path
         self.payload.start = -INFINITY if start is None else start
-        self.address, self.refused = <size_t> &self.payload, &self.payload.detail
+        self._carry(REQUEST_FOLLOW, &self.payload, &self.payload.detail)
 
 
 cdef class SetPointRequest(ControlRequest):
-    """Follow a set-point (4, n) of position, velocity, acceleration and effort; a velocity that it
-    does not have is estimated from a stream.
-    """
+    """Follow a set-point (4, n); a velocity that it does not have is estimated from a stream."""
 
     cdef SetPointPayload payload
     cdef cnp.ndarray state
 
     def __init__(self, state, bint has_velocity=True):
-        super().__init__(REQUEST_SET_POINT)
         self.payload.has_velocity = has_velocity
         self.state = np.array(state, dtype=float, order="C")
         self.payload.state = floats(self.state)
-        self.address, self.refused = <size_t> &self.payload, &self.payload.detail
+        self._carry(REQUEST_SET_POINT, &self.payload, &self.payload.detail)
 
 
-cdef tuple joint_settings_names():
-    """Names of the rows of JointSettings in order, as Python's settings and ``Drives`` have them.
-
-    Rows are written by name and read by index: each must be named, and once.
-    """
-    cdef JointSettings rows
-    address = {
-        "p": <size_t> &rows.p,
-        "d": <size_t> &rows.d,
-        "damping": <size_t> &rows.damping,
-        "fault_damping": <size_t> &rows.fault_damping,
-        "coulomb": <size_t> &rows.drives.coulomb,
-        "viscous": <size_t> &rows.drives.viscous,
-        "offset": <size_t> &rows.drives.offset,
-        "armature": <size_t> &rows.drives.armature,
-        "effort_limit": <size_t> &rows.effort_limit,
-        "torque_rate": <size_t> &rows.torque_rate,
-        "load": <size_t> &rows.drives.load,
-        "thinning": <size_t> &rows.drives.thinning,
-        "stiffness": <size_t> &rows.drives.stiffness,
-    }
-    cdef size_t first = <size_t> &rows
-    every = range(first, first + sizeof(JointSettings), sizeof(double*))
-    if sorted(address.values()) != list(every):
-        raise ImportError(f"JointSettings has {len(every)} rows, named are {', '.join(address)}")
-    return tuple(sorted(address, key=address.get))
-
-
-JOINT_SETTINGS = joint_settings_names()
+# The rows of JointSettings in their order, as Python's settings and ``Drives`` name them.
+JOINT_SETTINGS = ("p", "d", "damping", "fault_damping", "effort_limit", "torque_rate", "armature",
+                  "viscous", "thinning", "coulomb", "load", "offset", "stiffness")
+if len(JOINT_SETTINGS) * sizeof(double*) != sizeof(JointSettings):
+    raise ImportError(f"JointSettings has other rows than {', '.join(JOINT_SETTINGS)}")
 
 
 cdef class ConfigureRequest(ControlRequest):
@@ -103,7 +76,6 @@ cdef class ConfigureRequest(ControlRequest):
     cdef cnp.ndarray rows, impedance_rows, rates
 
     def __init__(self, settings, rates=None):
-        super().__init__(REQUEST_CONFIGURE)
         values = vars(settings) | vars(settings.drives)
         self.change.settings = values | {
             "mode": {"leads": settings.mode.leads, "feedback": settings.mode.feedback},
@@ -120,7 +92,7 @@ cdef class ConfigureRequest(ControlRequest):
         if rates is not None:
             self.rates = np.array(rates, dtype=float, order="C")
             self.change.rates = floats(self.rates)
-        self.address = <size_t> &self.change
+        self._carry(REQUEST_CONFIGURE, &self.change)
 
 
 cdef class TargetRequest(ControlRequest):
@@ -132,46 +104,40 @@ cdef class TargetRequest(ControlRequest):
     cdef CartesianTarget target
 
     def __init__(self, pose=None, twist=None, wrench=None, double lasting=INFINITY):
-        super().__init__(REQUEST_TARGET)
         self.target.has_pose = fill(self.target.pose, pose, 16, "pose")
         self.target.has_twist = fill(self.target.twist, twist, 6, "twist")
         self.target.twist_lasts = lasting
         self.target.has_wrench = fill(self.target.wrench, wrench, 6, "wrench")
-        self.address = <size_t> &self.target
+        self._carry(REQUEST_TARGET, &self.target)
 
 
 cdef class ModelRequest(ControlRequest):
-    """Go over to another payload or gravity, a ``BoundDynamics`` for nobody else's use, within a
-    time [s]; 0 at once.
-    """
+    """Go over to another payload or gravity, a ``BoundDynamics`` of its own, in a time [s]."""
 
     cdef ModelPayload change
     cdef readonly object dynamics
 
     def __init__(self, dynamics, double transition=0.0):
-        super().__init__(REQUEST_MODEL)
         self.dynamics = self.brings = dynamics
         self.number = next(_numbers)
         self.change.model = interface_of(dynamics)
         self.change.number, self.change.transition = self.number, transition
-        self.address = <size_t> &self.change
+        self._carry(REQUEST_MODEL, &self.change)
 
 
 cdef class CheckRequest(ControlRequest):
-    """Tell why other settings cannot be taken, and another model if there is one; changes nothing.
-    """
+    """Tell why other settings cannot be taken, and a model if there is one; changes nothing."""
 
     cdef CheckPayload check
     cdef ConfigureRequest settings
     cdef ModelRequest model
 
     def __init__(self, ConfigureRequest settings not None, ModelRequest model=None):
-        super().__init__(REQUEST_CHECK)
         self.settings, self.model = settings, model
         self.check.change = &settings.change
         if model is not None:
             self.check.model = model.change.model
-        self.address, self.refused = <size_t> &self.check, &self.check.detail
+        self._carry(REQUEST_CHECK, &self.check, &self.check.detail)
 
 
 cdef class ZeroRequest(ControlRequest):
@@ -182,8 +148,7 @@ cdef class ZeroRequest(ControlRequest):
     cdef ZeroPayload zero
 
     def __init__(self):
-        super().__init__(REQUEST_ZERO)
-        self.address, self.refused = <size_t> &self.zero, &self.zero.detail
+        self._carry(REQUEST_ZERO, &self.zero, &self.zero.detail)
 
     @property
     def offset(self):
@@ -200,23 +165,25 @@ cdef class LockedRequest(ControlRequest):
     cdef LockedPlaces places
 
     def __init__(self, positions):
-        super().__init__(REQUEST_LOCKED)
         self.places = LockedPlaces(positions)
-        self.address = self.places.address
+        self._carry(REQUEST_LOCKED, <void*> self.places.address)
 
 
 cdef class DeadlineRequest(ControlRequest):
-    """Count commands that take longer than ``cycle_time`` [s], and hold the arm while there are too
-    many.
-    """
+    """Count commands that take longer than ``cycle_time`` [s]; while too many do, hold the arm."""
 
     cdef Deadline deadline
 
     def __init__(self, double cycle_time, int allowed=0, bint holds=False):
-        super().__init__(REQUEST_DEADLINE)
         self.deadline.cycle_time, self.deadline.allowed, self.deadline.holds = (
             cycle_time, allowed, holds)
-        self.address = <size_t> &self.deadline
+        self._carry(REQUEST_DEADLINE, &self.deadline)
+
+
+SNAPSHOT = {  # rows of its ``arrays``
+    "q": 0, "qd": 1, "desired": slice(2, 6), "command": 6, "asked": 7, "gravity": 8,
+    "model_torque": 9, "heard_qd": 10, "standing_speed": 11, "drive_counts": slice(12, 17),
+}
 
 
 cdef class SnapshotRequest(ControlRequest):
@@ -247,27 +214,17 @@ cdef class SnapshotRequest(ControlRequest):
     cdef readonly cnp.ndarray arrays
 
     def __init__(self, Py_ssize_t n):
-        super().__init__(REQUEST_SNAPSHOT)
         self.arrays = np.zeros((SNAPSHOT_ROWS, n))
         self.payload.arrays = floats(self.arrays)
-        self.address = <size_t> &self.payload
+        self._carry(REQUEST_SNAPSHOT, &self.payload)
 
     def __getattr__(self, str name):
+        if name in SNAPSHOT:
+            return self.arrays[SNAPSHOT[name]]
         try:
             return (<dict> self.payload.figures)[name]
         except KeyError:
             raise AttributeError(name) from None
-
-    q = property(lambda self: self.arrays[0])
-    qd = property(lambda self: self.arrays[1])
-    desired = property(lambda self: self.arrays[2:6])
-    command = property(lambda self: self.arrays[6])
-    asked = property(lambda self: self.arrays[7])
-    gravity = property(lambda self: self.arrays[8])
-    model_torque = property(lambda self: self.arrays[9])
-    heard_qd = property(lambda self: self.arrays[10])
-    standing_speed = property(lambda self: self.arrays[11])
-    drive_counts = property(lambda self: self.arrays[12:17])
 
     @property
     def stamp(self):

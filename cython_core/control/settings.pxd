@@ -1,6 +1,7 @@
 # Everything about the controller that may change while it runs; requests.pxi fills it from
 # featherstone_ros.control.Settings, which has checked the values and says what each means.
 
+from control.fault_bounds cimport FALLBACK_SPEED
 from joint_drives cimport JointDrives
 
 cpdef enum Leads:
@@ -58,8 +59,12 @@ cdef struct JointLimits:     # (n,) each, +-inf where there is none
     bint* continuous         # turns without end
 
 
-cdef inline void place_rows(double** rows, size_t size, double* memory,
-                            Py_ssize_t n) noexcept nogil:
-    """Let all pointers of a structure of that size [bytes] point to rows (n,) of an array."""
-    for k in range(size // sizeof(double*)):
-        rows[k] = memory + k * n
+cdef inline double speed_bound(const JointLimits* limits, Py_ssize_t i) noexcept nogil:
+    """A joint's speed limit, as far as it counts where there is none, or a vast one."""
+    return min(limits.velocity[i], FALLBACK_SPEED)
+
+
+cdef inline double within_joint(const JointLimits* limits, Py_ssize_t i, double q,
+                                double goal) noexcept nogil:
+    """The goal, within the joint's limits, or at the position q if that is beyond them."""
+    return min(max(goal, min(limits.lower[i], q)), max(limits.upper[i], q))

@@ -13,7 +13,7 @@ from control.fault_bounds cimport BEYOND_GRAVITY, LIMIT_SLACK
 from control.motion cimport any_nonzero
 from control.phase_changes cimport respond, take_over
 from control.phases cimport WAITING
-from control.position_governor cimport start_positions, start_servos
+from control.position_governor cimport start_positions
 from control.settings cimport JointLimits
 from control.state_observer cimport forget
 from control.torque_governor cimport start_from
@@ -21,101 +21,60 @@ from joint_drives cimport standing_torque
 
 
 cdef inline bint is_measured(const Controller* c, const double* effort) noexcept nogil:
-    """Whether an effort tells what holds the arm; exactly zero on all joints means that it is not
-    measured, or that brakes hold the arm.
-    """
+    """Whether an effort tells what holds the arm; 0 in all joints: not measured, or brakes do."""
     return (c.arm.settings.start_from_measured_effort
             and not c.arm.settings.hardware_adds_gravity and any_nonzero(effort, c.n))
 
 
-cdef inline Py_ssize_t disputed(const Controller* c, const double* effort) noexcept nogil:
-    """The first joint whose measured effort is too far from ``gravity_torque`` for a load and
-    friction, or -1: it would throw the arm.
-
-    Effort or position is wrong, unless something else holds the arm. Without an effort limit there
-    is no measure of "far".
-    """
-    if not is_measured(c, effort):
-        return -1
-    for i in range(c.n):
-        if (BEYOND_GRAVITY * c.arm.joints.effort_limit[i]
-                < fabs(effort[i] - c.sent.gravity_torque[i]) < INFINITY):
-            return i
-    return -1
-
-
-cdef inline bint is_judged(const Controller* c, const double* effort) noexcept nogil:
-    """Whether ``disputed`` has judged the efforts of all joints."""
-    for i in range(c.n):
-        if isinf(c.arm.joints.effort_limit[i]) or not isfinite(effort[i]):
-            return False
-    return is_measured(c, effort)
-
-
 cdef inline const double* holding_effort(const Controller* c, const double* effort) noexcept nogil:
-    """The command that continues the torque that holds the arm: measured and not ``disputed``, or
-    ``gravity_torque``.
-
-    Drives that add gravity themselves hold the arm at command zero, whatever they report. After
-    silence the drives still apply the last command.
+    """The command that continues the torque that holds the arm: as measured and judged
+    (``why_not_begin``), the last one, which drives still apply after silence, or
+    ``gravity_torque``; zero where drives add gravity.
     """
-    if is_judged(c, effort):
+    cdef bint is_judged = is_measured(c, effort)
+    for i in range(c.n):
+        is_judged &= not isinf(c.arm.joints.effort_limit[i]) and isfinite(effort[i])
+    if is_judged:
         return effort
     if c.sent.has_begun:
         return c.sent.governor.command
     return c.zero if c.arm.settings.hardware_adds_gravity else c.sent.gravity_torque
 
 
-cdef inline double standing_effort(const Controller* c, Py_ssize_t i) noexcept nogil:
-    """What holds a joint where it is measured: ``gravity_torque``, spring and offset."""
-    return c.sent.gravity_torque[i] + standing_torque(&c.arm.joints.drives, i, c.observer.q[i])
-
-
-cdef inline Py_ssize_t too_heavy(const Controller* c) noexcept nogil:
-    """The first joint whose effort limit is too small for its ``gravity_torque``, or -1."""
-    for i in range(c.n):
-        if not suffices(&c.arm.joints, i, standing_effort(c, i)):
-            return i
-    return -1
-
-
-cdef inline Py_ssize_t outside(const Controller* c, Py_ssize_t first, double slack) noexcept nogil:
-    """The next joint from ``first`` on that stands further beyond its limits than ``slack``, or -1.
-    """
-    for i in range(first, c.n):
-        if not c.arm.limits.lower[i] - slack <= c.observer.q[i] <= c.arm.limits.upper[i] + slack:
-            return i
-    return -1
+cdef inline bint is_outside(const Controller* c, Py_ssize_t i, double slack) noexcept nogil:
+    """Whether a joint stands beyond its limits by more than ``slack``."""
+    return not (c.arm.limits.lower[i] - slack <= c.observer.q[i] <= c.arm.limits.upper[i] + slack)
 
 
 cdef inline Reason why_not_begin(const Controller* c, const double* effort) noexcept nogil:
-    """Why the arm cannot be taken over where it stands.
-
-    If all positions are exactly zero, any distance beyond the limits counts: that is what hardware
-    reports before it has heard from its arm.
+    """Why the arm cannot be taken over where it stands: beyond its limits (by any distance if all
+    positions are exactly zero, which is what hardware reports before it has heard from its arm); a
+    joint that its effort limit cannot hold; a measured effort too far from ``gravity_torque`` for a
+    load and friction, which would throw the arm: effort or position is wrong, unless something else
+    holds it. Without an effort limit there is no measure of "far".
     """
     cdef const double* q = c.observer.q
     cdef const JointLimits* limits = &c.arm.limits
+    cdef const double* gravity_torque = c.sent.gravity_torque
     cdef double slack = c.arm.settings.start_tolerance if any_nonzero(q, c.n) else LIMIT_SLACK
-    cdef Py_ssize_t i = outside(c, 0, slack) if c.machine.phase == WAITING else -1
-    if i >= 0:
-        return because(CAUSE_OUTSIDE, i, q[i],
-                       limits.lower[i] if q[i] < limits.lower[i] else limits.upper[i])
-    i = too_heavy(c)
-    if i >= 0:
-        return because(CAUSE_CANNOT_HOLD, i, standing_effort(c, i),
-                       c.arm.joints.effort_limit[i])
-    i = disputed(c, effort)
-    if i >= 0:
-        return because(CAUSE_DISPUTED, i, effort[i], c.sent.gravity_torque[i])
+    for i in range(c.n if c.machine.phase == WAITING else 0):
+        if is_outside(c, i, slack):
+            return because(CAUSE_OUTSIDE, i, q[i],
+                           limits.lower[i] if q[i] < limits.lower[i] else limits.upper[i])
+    for i in range(c.n):
+        holding = gravity_torque[i] + standing_torque(&c.arm.joints.drives, i, q[i])
+        if not suffices(&c.arm.joints, i, holding):
+            return because(CAUSE_CANNOT_HOLD, i, holding, c.arm.joints.effort_limit[i])
+    for i in range(c.n if is_measured(c, effort) else 0):
+        if (BEYOND_GRAVITY * c.arm.joints.effort_limit[i]
+                < fabs(effort[i] - gravity_torque[i]) < INFINITY):
+            return because(CAUSE_DISPUTED, i, effort[i], gravity_torque[i])
     return because(NO_CAUSE, -1, 0.0, 0.0)
 
 
 cdef inline bint begin_commands(Controller* c, double now, const double* effort) noexcept nogil:
-    """Begin with the effort that holds the arm now, unless none can, or the positions cannot be the
-    arm's.
-
-    Drives that follow positions begin with the measured one, when a second state agrees with it.
+    """Begin with the effort that holds the arm now, unless none can, or the positions cannot be its
+    own; drives that follow positions, when a second state agrees with the first.
     """
     if c.positions.used and not c.observer.confirmed:
         return False
@@ -128,14 +87,12 @@ cdef inline bint begin_commands(Controller* c, double now, const double* effort)
         return False
     if c.machine.hold.code in (CAUSE_CANNOT_HOLD, CAUSE_OUTSIDE, CAUSE_DISPUTED):
         c.machine.hold.code = NO_CAUSE
-    i = outside(c, 0, c.arm.settings.start_tolerance)
-    while i >= 0:
-        note(&c.machine, NOTE_OUTSIDE, i, c.observer.q[i], c.arm.limits.lower[i],
-             c.arm.limits.upper[i], 0.0)
-        i = outside(c, i + 1, c.arm.settings.start_tolerance)
+    for i in range(c.n):
+        if is_outside(c, i, c.arm.settings.start_tolerance):
+            note(&c.machine, NOTE_OUTSIDE, i, c.observer.q[i], c.arm.limits.lower[i],
+                 c.arm.limits.upper[i], 0.0)
     start_from(&c.sent.governor, &c.arm.joints, holding_effort(c, effort))
-    start_positions(&c.positions, c.observer.q)
-    start_servos(&c.servos, &c.arm.limits, c.observer.q, c.sent.governor.command)
+    start_positions(&c.positions, &c.servos, &c.arm.limits, c.observer.q, c.sent.governor.command)
     memset(c.task.presliding, 0, c.n * sizeof(double))
     take_over(c, now)
     return True

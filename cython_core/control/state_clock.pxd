@@ -6,8 +6,8 @@
 
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan
 
-from control.fault_bounds cimport (CLOCK_DRIFT, CLOCK_JUMP, FEW, REMEMBERED, RESOLUTION,
-                                   SAME_PACE, STAMP_JITTER, UNSURE)
+from control.fault_bounds cimport (CLOCK_DRIFT, CLOCK_JUMP, FEW, REMEMBERED, RESOLUTION, SAME_PACE,
+                                   STAMP_JITTER, UNSURE)
 from stamp_order cimport NEWER, OLDER, SAME, stamp_order
 
 cdef struct StateClock:
@@ -69,9 +69,8 @@ cdef inline double age_of_state(const StateClock* k, double now) noexcept nogil:
 
 
 cdef inline double overdue_at(const StateClock* k, double state_timeout) noexcept nogil:
-    """Steady time from which on the next state is missing [s]: a few of the periods in which they
-    have come so far, half-way to ``state_timeout`` at the latest; inf where the arm does not move
-    by this clock.
+    """Steady time from which on the next state is missing [s]: some of their periods so far,
+    half-way to ``state_timeout`` at the latest; inf where the arm moves by another clock.
     """
     cdef double latest = 0.5 * (k.interval + state_timeout)
     if fabs(k.strayed) > SAME_PACE:
@@ -79,16 +78,8 @@ cdef inline double overdue_at(const StateClock* k, double state_timeout) noexcep
     return k.received + min(max(STAMP_JITTER, FEW * k.interval), latest) - RESOLUTION
 
 
-cdef inline bint is_overdue(const StateClock* k, double state_timeout, double now) noexcept nogil:
-    """Whether states are missing: what is known of the arm is what the model predicts."""
-    return now >= overdue_at(k, state_timeout)
-
-
 cdef inline double elapsed(const StateClock* k, double now, double stamp) noexcept nogil:
-    """Time since the last state [s]; not positive if this one is older.
-
-    Where the clock of the stamps was set back, by arrival.
-    """
+    """Time since the last state [s], by arrival if stamps were set back; <= 0 for older ones."""
     if stamp > 0.0:  # the last one may have been 0: a simulation's first state
         dt = stamp - k.stamp
         if stamp_order(dt, CLOCK_JUMP) in (OLDER, SAME, NEWER):
@@ -120,10 +111,8 @@ cdef inline void note_old(StateClock* k, double now, double stamp,
 
 
 cdef inline void watch_clocks(StateClock* k, double now, double on_its_way) noexcept nogil:
-    """Forget how long states were on their way when one of the two clocks was set.
-
-    A delay cannot grow by more than the time that has passed. If it seems to in three states in a
-    row, a clock was set; if only in one, its stamp is wrong.
+    """Forget how long states were on their way when one of two clocks was set: then a delay seems
+    to grow by more than the time in three states in a row; in one, its stamp is wrong.
     """
     cdef double before = max(k.transits[0], k.transits[1])
     if before == -INFINITY or not on_its_way - before > now - k.transit_at + STAMP_JITTER:
@@ -135,11 +124,9 @@ cdef inline void watch_clocks(StateClock* k, double now, double on_its_way) noex
 
 
 cdef inline double lateness(StateClock* k, double now, double on_its_way) noexcept nogil:
-    """How much longer than the shortest a state was on its way [s]. on_its_way [s] is by two
-    clocks, so only its growth counts; NaN: unknown.
-
-    The shortest is taken from three states in a row: a single early one has a wrong stamp, and all
-    states after it would seem late.
+    """How much longer than the shortest a state was on its way [s], by two clocks, of which only
+    the growth counts; NaN: unknown. The shortest is that of three in a row: a single early one has
+    a wrong stamp, and all states after it would seem late.
     """
     if isnan(on_its_way):
         return 0.0
@@ -156,10 +143,8 @@ cdef inline double lateness(StateClock* k, double now, double on_its_way) noexce
 
 cdef inline double late_by(const StateClock* k, double on_its_way,
                            double state_timeout) noexcept nogil:
-    """Age of a state as it comes [s], as far as two clocks tell it.
-
-    Where all states so far say that they were on their way for a little time, the clocks agree and
-    that is what they were; otherwise one counts from the shortest.
+    """Age of a state as it comes [s], as far as two clocks tell: what they say if they agree, since
+    all states were on their way for a little time; else counted from the shortest.
     """
     cdef double late = on_its_way
     if isnan(late) or k.too_late:
@@ -171,9 +156,7 @@ cdef inline double late_by(const StateClock* k, double on_its_way,
 
 cdef inline double between(const StateClock* k, double now, double stamp,
                            bint live) noexcept nogil:
-    """Time since the last state [s].
-
-    By their stamps it is longer than between their arrivals by no more than the last one was late;
+    """Time since the last state [s]. Stamps exceed arrivals by no more than the last one was late;
     else the clock was set ahead, and the arm has not moved by as much.
     """
     cdef double dt = elapsed(k, now, stamp), apart = now - k.received

@@ -30,9 +30,9 @@ from libc.string cimport memcpy
 from control.events cimport (ACCEPTED, INCONSISTENT, JUMPED, NOT_NEWER, REJECTED_NOT_FINITE,
                              REJECTIONS, REPEATED, TOO_FAST, Reason, because)
 from control.fault_bounds cimport (ACCELERATION, COMPARED_OVER, ENCODER_STEP, EXCESS_TIME,
-                                   FALLBACK_SPEED, FILTER_SHARE, MAX_SPEED, REPEAT_TIME,
-                                   SPEED_NOISE, STAMP_JITTER, STEPS_UNSEEN)
-from control.settings cimport JointLimits, Settings
+                                   FILTER_SHARE, MAX_SPEED, REPEAT_TIME, SPEED_NOISE, STAMP_JITTER,
+                                   STEPS_UNSEEN)
+from control.settings cimport JointLimits, Settings, speed_bound
 
 cdef struct Observer:
     Py_ssize_t n
@@ -82,24 +82,13 @@ cdef inline double common(double a, double b) noexcept nogil:
     return a if fabs(a) < fabs(b) else b
 
 
-cdef inline double low_pass_weight(double cutoff, double dt) noexcept nogil:
-    """Weight of a value that is dt [s] newer than a filtered one; cutoff: of the filter [Hz]."""
-    return 1.0 - exp(-2.0 * M_PI * cutoff * dt)
-
-
-cdef inline double speed_limit_of(const Observer* o, Py_ssize_t i) noexcept nogil:
-    return min(o.limits.velocity[i], FALLBACK_SPEED)
-
-
 cdef inline double speed_reach(const Observer* o, Py_ssize_t i, double age) noexcept nogil:
     """How far a velocity may be from its prediction."""
-    return speed_limit_of(o, i) * min(SPEED_NOISE + ACCELERATION * age, MAX_SPEED)
+    return speed_bound(o.limits, i) * min(SPEED_NOISE + ACCELERATION * age, MAX_SPEED)
 
 
 cdef inline double reach(const Observer* o, Py_ssize_t i, double age) noexcept nogil:
-    """How far a position may be from its prediction; a single state never moves it by more than
-    half a turn.
-    """
+    """How far a position may be from its prediction; never more than half a turn."""
     return min(speed_reach(o, i, age) * (EXCESS_TIME + age) + o.step[i], M_PI)
 
 
@@ -179,15 +168,9 @@ cdef inline Reason begin_observation(Observer* o, const double* q) noexcept nogi
 
 
 cdef inline void predict(Observer* o, double dt) noexcept nogil:
-    """Advance the estimate by a time [s]."""
     for i in range(o.n):
         o.q[i] += dt * (o.qd[i] + 0.5 * dt * o.qdd[i])
         o.qd[i] += dt * o.qdd[i]
-
-
-cdef inline bint has_stopped(const Observer* o, Py_ssize_t i, double qd) noexcept nogil:
-    """Whether a position may be the same because its joint has stopped."""
-    return o.unchanged[i] > REPEAT_TIME and not fabs(qd) > speed_reach(o, i, 0.0)
 
 
 cdef inline bint is_frozen(const Observer* o, Py_ssize_t i) noexcept nogil:
@@ -206,18 +189,16 @@ cdef inline void trust_velocities(Observer* o) noexcept nogil:
 cdef inline double believable(const Observer* o, Py_ssize_t i, double qd,
                               double shown) noexcept nogil:
     """A measured velocity, if a joint can have it; of an impossible one what positions show."""
-    if fabs(qd) <= MAX_SPEED * speed_limit_of(o, i):
+    if fabs(qd) <= MAX_SPEED * speed_bound(o.limits, i):
         return qd
     return 0.0 if isnan(qd) else common(qd, shown)
 
 
 cdef inline bint agrees(Observer* o, Py_ssize_t i, double q, double qd,
                         double dt) noexcept nogil:
-    """Whether a position out of reach is the third of three that agree: where the one before was,
-    or where the measured velocity has led from there, however fast.
-    """
+    """Whether a position is the third out of reach that agrees with the last, at rest or moving."""
     cdef double displacement = q - o.outlier[i], bound = reach(o, i, dt)
-    cdef bint follows = (fabs(displacement) <= bound + dt * speed_limit_of(o, i)
+    cdef bint follows = (fabs(displacement) <= bound + dt * speed_bound(o.limits, i)
                          or fabs(displacement - qd * dt) <= bound)
     o.outlier_count[i] = o.outlier_count[i] + 1.0 if follows else 0.0
     o.outlier[i] = q
@@ -235,10 +216,10 @@ cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
         if is_frozen(o, i):
             o.age[i] = max(o.age[i], o.unchanged[i])
             return because(REPEATED, i, o.discrepancy[i], max_discrepancy(o, i))
-        if off > bound and not has_stopped(o, i, qd):
-            return because(REPEATED, i, off, bound)
-        if off > bound:                                         # it has, and had not gone there
-            o.discrepancy[i] = 0.0
+        if off > bound:
+            if o.unchanged[i] <= REPEAT_TIME or fabs(qd) > speed_reach(o, i, 0.0):
+                return because(REPEATED, i, off, bound)
+            o.discrepancy[i] = 0.0                              # it has stopped, and not gone there
     elif off > bound:
         shown = (q - o.outlier[i]) / dt                         # before this one is stored
         if (not o.limits.lower[i] - M_PI <= q <= o.limits.upper[i] + M_PI
@@ -249,17 +230,9 @@ cdef inline Reason gate_position(Observer* o, Py_ssize_t i, double q, double qd,
     return because(ACCEPTED, i, off, bound)
 
 
-cdef inline bint is_inconsistent(const Observer* o, Py_ssize_t i,
-                                 double state_timeout) noexcept nogil:
-    """Whether a joint's measured velocity is inconsistent with its positions."""
-    return max(o.age[o.n + i], o.disagreed[i]) > state_timeout
-
-
 cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double qd, double dt,
                          double left) noexcept nogil:
-    """Add a displacement and a velocity to what is compared over time; left: of what was there
-    before; 0: nothing is compared.
-    """
+    """Add to what is compared over time; left: share of what was there; 0: nothing is compared."""
     if left == 0.0:
         displacement = qd = 0.0
     o.discrepancy[i] = left * o.discrepancy[i] + displacement - qd * dt
@@ -273,16 +246,15 @@ cdef inline void compare(Observer* o, Py_ssize_t i, double displacement, double 
 cdef inline Reason take_velocity(Observer* o, Py_ssize_t i, double qd, double shown,
                                  bint within, const Settings* settings,
                                  double age) noexcept nogil:
-    """Use a measured velocity, or what else is known, given the prediction in ``qd``.
-
-    shown: what the displacement since the last position shows, in a time ``age`` [s].
-    """
+    """Use a measured velocity, or what else is known; shown: by positions, over ``age`` [s]."""
     cdef double candidate = median(o.qd[i], qd, shown)
-    cdef bint inconsistent = not isnan(qd) and is_inconsistent(o, i, settings.state_timeout)
+    cdef bint inconsistent = (not isnan(qd) and max(o.age[o.n + i], o.disagreed[i])
+                              > settings.state_timeout)
     if inconsistent:
         o.age[o.n + i] = INFINITY                               # until ``trust_velocities``
     if isnan(qd) or inconsistent:
-        o.qd[i] += low_pass_weight(settings.velocity_cutoff, age) * (shown - o.qd[i])
+        low_pass = 1.0 - exp(-2.0 * M_PI * settings.velocity_cutoff * age)
+        o.qd[i] += low_pass * (shown - o.qd[i])
         return because(INCONSISTENT if inconsistent else ACCEPTED, i, qd, o.qd[i])
     o.qd[i] = qd if within else candidate
     return because(ACCEPTED if within else TOO_FAST, i, qd, candidate)
@@ -302,11 +274,9 @@ cdef inline void take_position(Observer* o, Py_ssize_t i, double q) noexcept nog
 cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd, double dt,
                                  double lag, double left,
                                  const Settings* settings) noexcept nogil:
-    """Use or replace a joint's position and velocity, measured dt [s] after the last; NaN where
-    they were not. Returns what was wrong with them.
-
-    lag: mean velocity within dt minus that at its end, by the prediction; left: share of what is
-    compared over time that is left after dt; 0 after a gap.
+    """Use or replace a joint's position and velocity, measured dt [s] after the last, NaN: not;
+    returns what was wrong. lag: mean velocity within dt minus that at its end, as predicted; left:
+    share left of what is compared over time, 0 after a gap.
     """
     cdef double age = o.age[i] + dt, displacement = 0.0
     cdef bint within
@@ -328,13 +298,9 @@ cdef inline Reason observe_joint(Observer* o, Py_ssize_t i, double q, double qd,
 cdef inline bint observe_state(Observer* o, const double* q, const double* qd, double dt,
                                bint is_gap, bint has_speed,
                                const Settings* settings) noexcept nogil:
-    """Use a joint state that was measured dt [s] after the last one; NaN where it was not measured.
-
-    is_gap: there was no state for state_timeout before it; has_speed: the velocities tell more than
-    that of one instant.
-
-    Returns whether there is an estimate: that no joint was without a usable position for
-    state_timeout.
+    """Use a joint state, measured dt [s] after the last, NaN: not; returns whether no joint lacks a
+    usable position for state_timeout. is_gap: states did; has_speed: velocities tell more than that
+    of one instant.
     """
     cdef double left = 0.0 if is_gap else exp(-dt / COMPARED_OVER)
     cdef bint reckoned = STAMP_JITTER < o.ahead <= dt           # commands went on by the model

@@ -28,25 +28,17 @@ from control.state_observer cimport Observer, common, unseen
 from joint_drives cimport JointDrives
 
 cdef extern from *:
-    """
-    #define MAX_STEP (0.005)
-    #define PUSHED_MOTION (0.005)
-    #define MAX_STICTION (3.0)
-    #define STICTION_SHARE (0.01)
-    #define UNKNOWN_STICTION (0.1)
-    #define STOP_REACH (1e-3)
-    #define DAMPING_SETTLES (0.05)
-    #define VAST (1e9)
-    """
-    const double MAX_STEP           # [s] of the integration
-    const double PUSHED_MOTION      # [rad, m] that a free joint must have moved
-    const double MAX_STICTION       # times the Coulomb friction, plus
-    const double STICTION_SHARE     # of the effort limit, may hold a joint; if friction is unknown,
-    const double UNKNOWN_STICTION   # of the effort limit
-    const double STOP_REACH         # [rad, m] from a position limit: its stop may hold the joint
-    const double DAMPING_SETTLES    # [s] in which the end effector's damping does, at rest
-    const double VAST               # in place of infinity, which would give NaN: inertia that keeps
-                                    # a joint's speed, effort where there is no limit
+    const double MAX_STEP "0.005"        # [s] of the integration
+    const double PUSHED_MOTION "0.005"   # [rad, m] that a free joint must have moved
+    const double MAX_STICTION "3.0"      # times the Coulomb friction, plus
+    const double STICTION_SHARE "0.01"   # of the effort limit, may hold a joint; if friction is
+                                         # unknown,
+    const double UNKNOWN_STICTION "0.1"  # of the effort limit
+    const double STOP_REACH "1e-3"       # [rad, m] from a position limit: its stop may hold the
+                                         # joint
+    const double DAMPING_SETTLES "0.05"  # [s] in which the end effector's damping does, at rest
+    const double VAST "1e9"              # in place of infinity, which would give NaN: inertia that
+                                         # keeps a joint's speed, effort where there is no limit
 
 cdef struct StuckJoints:
     Py_ssize_t n
@@ -82,8 +74,7 @@ cdef inline bint is_seen_to_move(const Observer* o, Py_ssize_t i) noexcept nogil
 
 cdef inline void feedback_efforts(const StuckJoints* s, const Arm* arm, const Observer* o,
                                   const double* desired, double* push) noexcept nogil:
-    """The feedback's part of the effort, for the desired state (4, n), and the same without the
-    velocities' part; push: (2, n).
+    """push, (2, n): feedback for a desired state (4, n), with and without its damping.
 
     Of accelerations, what moves with other joints that are seen to move is no push.
     """
@@ -154,7 +145,7 @@ cdef inline void take_push(StuckJoints* s, const Arm* arm, const Observer* o,
     """Find the change of each joint's push; push: (2, n) that has acted since the state before, dt
     [s] ago. braked: (n,) becomes for how long it had acted then on a joint's mean speed [s].
     """
-    cdef bint leads = drives_end_effector(arm)
+    cdef bint leads = drives_end_effector(arm), moves
     cdef Py_ssize_t n = s.n
     for i in range(n):
         moves = s.begins or o.reset or is_seen_to_move(o, i)
@@ -182,30 +173,6 @@ cdef inline bint is_pushed(const StuckJoints* s, const JointSettings* joints) no
     return False
 
 
-cdef inline void find_friction(StuckJoints* s, const Arm* arm,
-                               const double* presliding) noexcept nogil:
-    """Find the friction that holds each joint against the change of its push: the feedforward bears
-    some of it, or adds to it, as its presliding state says.
-    """
-    cdef const JointSettings* joints = &arm.joints
-    for i in range(s.n):
-        borne = 0.0
-        if feeds_forward(arm):
-            borne = joints.drives.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
-        s.friction[i] = joints.drives.coulomb[i] - borne
-        s.max_friction[i] = max_stiction(joints, i) - max(borne, 0.0)
-
-
-cdef inline void driving_effort(const Arm* arm, const double* q, const double* desired,
-                                const double* weight, double* effort) noexcept nogil:
-    """The effort (n,) with which the feedforward accelerates the joints. weight: (n,) gravity's."""
-    memset(effort, 0, arm.models.n * sizeof(double))
-    if feeds_forward(arm):
-        combine(&arm.models, q, NULL, desired + 2 * arm.models.n, effort)
-        for i in range(arm.models.n):
-            effort[i] += arm.joints.drives.armature[i] * desired[2 * arm.models.n + i] - weight[i]
-
-
 cdef inline double least_push(const StuckJoints* s, const double* push, double driving,
                               Py_ssize_t i, double speed) noexcept nogil:
     """The push that moves a joint least: what it bore when its position last changed may have been
@@ -221,10 +188,8 @@ cdef inline double least_push(const StuckJoints* s, const double* push, double d
 cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const double* q,
                              const double* effort, double h, const double* braked,
                              double* displacement, double* scratch) noexcept nogil:
-    """Move the joints for a time h [s] under an effort.
-
-    braked: (n,) for how long [s] what brakes a joint has done so before; no joint turns round then.
-    NULL: joints may turn. displacement: (3, n), scratch: (4, n).
+    """Move the joints for h [s] under an effort. braked: (n,) for how long what brakes a joint has
+    done so [s], without turning it round; NULL: it may turn. displacement: (3, n), scratch: (4, n).
     """
     cdef Py_ssize_t n = arm.models.n
     cdef double* speed = displacement + n
@@ -242,9 +207,7 @@ cdef inline void move_joints(const Arm* arm, const JointDrives* drives, const do
 cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
                              const double* desired, const double* presliding,
                              const double* contact, double dt) noexcept nogil:
-    """Take a joint state into account, dt [s] after the last one; desired: (4, n) of the last
-    command; presliding: of the feedforward; contact: effort of what the end effector touches.
-    """
+    """Take a joint state, dt [s] after the last; desired: (4, n); contact: its effort (n,)."""
     cdef double* push = s.scratch                               # (2, n)
     cdef double* weight = s.scratch + 2 * s.n
     cdef double* effort = s.scratch + 3 * s.n
@@ -263,11 +226,20 @@ cdef inline void push_joints(StuckJoints* s, const Arm* arm, const Observer* o,
     take_push(s, arm, o, desired, push, dt, braked)
     if h <= 0.0 or not is_pushed(s, &arm.joints):
         return
-    find_friction(s, arm, presliding)
+    for i in range(n):
+        borne = 0.0                                             # by the feedforward
+        if feeds_forward(arm):
+            borne = known.coulomb[i] * copysign(1.0, s.change[i]) * presliding[i]
+        s.friction[i] = known.coulomb[i] - borne
+        s.max_friction[i] = max_stiction(&arm.joints, i) - max(borne, 0.0)
     known.armature, known.coulomb = s.inertia, s.friction
     worst.armature, worst.coulomb = s.inertia, s.max_friction
     gravity(&arm.models, o.accepted_q, weight)
-    driving_effort(arm, o.accepted_q, desired, weight, driving)
+    memset(driving, 0, n * sizeof(double))                      # what accelerates by feedforward
+    if feeds_forward(arm):
+        combine(&arm.models, o.accepted_q, NULL, desired + 2 * n, driving)
+        for i in range(n):
+            driving[i] += arm.joints.drives.armature[i] * desired[2 * n + i] - weight[i]
     for k in range(steps):
         for i in range(n):
             effort[i] = weight[i] + least_push(s, push, driving[i], i, s.lower_bound[n + i])
@@ -293,18 +265,9 @@ cdef inline Py_ssize_t first_stuck(const StuckJoints* s, const Observer* o, doub
     return -1
 
 
-cdef inline bint is_stuck(StuckJoints* s, const Observer* o) noexcept nogil:
-    """Whether a joint that did not move has not moved yet."""
-    if s.joint >= 0 and o.unchanged[s.joint] == 0.0:
-        s.joint = -1
-    return s.joint >= 0
-
-
 cdef inline void add_expected(const StuckJoints* s, const Arm* arm, const double* desired,
                               double* q, double* qd) noexcept nogil:
-    """Add to positions that stay the same how far their joints are expected to have moved; desired:
-    (4, n) of the last command.
-    """
+    """Add how far joints that seem to stand are expected to have moved; desired: (4, n)."""
     cdef Py_ssize_t n = s.n
     for i in range(n):
         q[i] += s.expected[i]

@@ -33,25 +33,16 @@ from control.settings cimport JointSettings
 # (Cottle, Pang and Stone, The Linear Complementarity Problem, 1992, section 5.2). A joint exceeds v
 # if others push it harder than its own torque rate can follow.
 
-cdef enum:
-    SWEEPS = 8
-
 cdef extern from *:
-    """
-    #define SPEED_SHARE (0.85)
-    #define REACTION (0.01)
-    #define STEADY (0.1)
-    #define GIVEN_UP (0.02)
-    #define LASTING (0.03)
-    """
-    const double SPEED_SHARE     # of the speed limit that is v: other forces on the arm are not
-                                 # known
-    const double REACTION        # T [s], two steps at least
-    const double STEADY          # [s] over which feedback has a mean: encoders whose step asks for
-                                 # much have the torque flicker
-    const double GIVEN_UP        # [s] in which a transfer gives up what drives a joint further
-    const double LASTING         # [s] over which the velocity of such a motion has a mean: noise is
-                                 # none
+    const int SWEEPS "8"
+    const double SPEED_SHARE "0.85"  # of the speed limit that is v: other forces on the arm are not
+                                     # known
+    const double REACTION "0.01"     # T [s], two steps at least
+    const double STEADY "0.1"        # [s] over which feedback has a mean: encoders whose step asks
+                                     # for much have the torque flicker
+    const double GIVEN_UP "0.02"     # [s] in which a transfer gives up what drives a joint further
+    const double LASTING "0.03"      # [s] over which the velocity of such a motion has a mean:
+                                     # noise is none
 
 cdef struct SpeedLimit:
     const double* speed      # (n,) limits [rad/s, m/s]; inf: none
@@ -61,9 +52,22 @@ cdef struct SpeedLimit:
     double* acceleration     # (n,) scratch: caused by the next command
     double* reduction        # (n,) scratch: torque wanted minus torque commanded
 
-cdef struct TorqueRange:     # torques that the next command may have
-    double* low              # (n,)
+cdef struct Governor:
+    Py_ssize_t n
+    double* command          # (n,) the last one
+    double* asked            # (n,) what was last asked for
+    double* difference       # (n,) last command minus what was asked for, as a transfer began
+    double* feedback         # (2, n) mean of what errors ask for, that of what is left, and
+    double* noise            # by how much the last command was beside that
+    double* moving           # (n,) velocities that the difference must not increase
+    double* wanted           # (n,) what is asked for, plus what is left of the difference
+    double* low              # (n,) torques that the next command may have
     double* high
+    bint transferring
+    bint begins              # a transfer begins with the next command
+    double elapsed, duration
+    long long saturated      # commands of which an effort limit changed some joint
+    long long interventions  # commands of which any limit did
 
 
 cdef inline double clamp(double x, double low, double high) noexcept nogil:
@@ -71,27 +75,18 @@ cdef inline double clamp(double x, double low, double high) noexcept nogil:
 
 
 cdef inline double acceleration_left(double left, double jerk, double reaction) noexcept nogil:
-    """The largest acceleration if the speed may still grow by ``left``; negative beyond the limit.
-    """
+    """The largest acceleration if the speed may grow by ``left``; negative beyond the limit."""
     if left <= 0.0:
         return left / reaction
     return 2.0 * left / (reaction + sqrt(reaction * reaction + 2.0 * left / jerk))
 
 
-cdef inline double limited(double acceleration, double qd, double limit, double jerk,
-                           double reaction) noexcept nogil:
-    """A joint's acceleration, as far as its speed limit allows."""
-    return clamp(acceleration, -acceleration_left(limit + qd, jerk, reaction),
-                 acceleration_left(limit - qd, jerk, reaction))
-
-
-cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed, Py_ssize_t n,
-                            const double* rate, double dt, double* torque) noexcept nogil:
-    """Change torques (n,), within the allowed range, as far as the speed limits require.
-
-    rate: (n,) torque rates; dt: time between commands [s].
-    """
+cdef inline void keep_speed(Governor* g, const SpeedLimit* limits, const double* rate,
+                            double dt) noexcept nogil:
+    """Change the command, as allowed, where speed limits ask for it; rate: of torques (n,)."""
     cdef double* a = limits.acceleration
+    cdef double* torque = g.command
+    cdef Py_ssize_t n = g.n
     cdef double reaction = fmax(REACTION, 2.0 * dt)
     for i in range(n):
         a[i], limits.reduction[i] = 0.0, 0.0
@@ -104,9 +99,10 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
                 continue
             inverse = limits.Minv[i * (n + 1)]
             free = a[i] + inverse * limits.reduction[i]         # if this joint gave nothing up
-            change = (limited(free, limits.qd[i], SPEED_SHARE * limits.speed[i], inverse * rate[i],
-                              reaction) - a[i]) / inverse
-            change = clamp(torque[i] + change, allowed.low[i], allowed.high[i]) - torque[i]
+            limit, jerk = SPEED_SHARE * limits.speed[i], inverse * rate[i]
+            free = clamp(free, -acceleration_left(limit + limits.qd[i], jerk, reaction),
+                         acceleration_left(limit - limits.qd[i], jerk, reaction))
+            change = clamp(torque[i] + (free - a[i]) / inverse, g.low[i], g.high[i]) - torque[i]
             if change == 0.0 or not isfinite(change):
                 continue
             changed = True
@@ -118,26 +114,9 @@ cdef inline void keep_speed(const SpeedLimit* limits, const TorqueRange* allowed
             return
 
 
-cdef struct Governor:
-    Py_ssize_t n
-    double* command          # (n,) the last one
-    double* asked            # (n,) what was last asked for
-    double* difference       # (n,) last command minus what was asked for, as a transfer began
-    double* feedback         # (2, n) mean of what errors ask for, that of what is left, and
-    double* noise            # by how much the last command was beside that
-    double* moving           # (n,) velocities that the difference must not increase
-    double* wanted           # (n,) what is asked for, plus what is left of the difference
-    TorqueRange allowed
-    bint transferring
-    bint begins              # a transfer begins with the next command
-    double elapsed, duration
-    long long saturated      # commands of which an effort limit changed some joint
-    long long interventions  # commands of which any limit did
-
-
 cdef inline double transfer_weight(double progress) noexcept nogil:
     """1 at progress 0 and 0 at 1, with zero slope at both ends."""
-    progress = min(max(progress, 0.0), 1.0)
+    progress = clamp(progress, 0.0, 1.0)
     return 1.0 - progress * progress * (3.0 - 2.0 * progress)
 
 
@@ -149,9 +128,7 @@ cdef inline double transfer_left(const Governor* g) noexcept nogil:
 
 
 cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
-    """Begin a bumpless transfer with the next command; duration [s], 0 leaves the difference to the
-    rate limit.
-    """
+    """Begin a bumpless transfer with the next command; duration [s], 0: by the rate limit alone."""
     g.begins, g.transferring, g.duration, g.elapsed = duration > 0.0, False, duration, 0.0
     if not g.begins:
         memset(g.noise, 0, g.n * sizeof(double))
@@ -159,10 +136,8 @@ cdef inline void begin_transfer(Governor* g, double duration) noexcept nogil:
 
 
 cdef inline void shift_transfer(Governor* g, const double* step, double duration) noexcept nogil:
-    """Let a step (n,) that was made in what is asked for act within the duration [s], smoothly.
-
-    What an earlier transfer has left goes on with it. Unlike ``begin_transfer``, this repeats no
-    command: steps that follow each other quickly do not freeze it.
+    """Let a step (n,) in what is asked for act within the duration [s], beside what an earlier
+    transfer has left; no command is repeated, so that quick steps do not freeze it.
     """
     cdef double weight = transfer_left(g)
     if g.begins or duration <= 0.0:
@@ -186,10 +161,8 @@ cdef inline void note_feedback(Governor* g, Py_ssize_t i, double torque, bint st
 
 
 cdef inline void push_no_further(Governor* g, const double* qd, double share) noexcept nogil:
-    """Let a transfer leave out what drives joints further at these velocities (n,): all of it as it
-    begins, since that may be what caused this motion; later, within ``GIVEN_UP``.
-
-    share: of these in a mean of all since then.
+    """Let a transfer leave out what drives joints further at these velocities (n,): as it begins,
+    for it may have caused them; then within ``GIVEN_UP``. share: in a mean of all since.
     """
     for i in range(g.n):
         g.moving[i] += share * (qd[i] - g.moving[i])
@@ -201,9 +174,7 @@ cdef inline bint drives_further(const Governor* g, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline bint is_missed(const Governor* g, const double* qd) noexcept nogil:
-    """Whether the joints at these velocities (n,) move against the difference, which goes: they
-    sink under what it held.
-    """
+    """Whether joints sink, at velocities (n,) against the difference, under what that held."""
     cdef double power = 0.0
     for i in range(g.n):
         power += g.difference[i] * qd[i]
@@ -214,7 +185,7 @@ cdef inline void start_from(Governor* g, const JointSettings* joints,
                             const double* effort) noexcept nogil:
     """Begin anew, as if this effort, clamped to the limits, had been the last command."""
     for i in range(g.n):
-        g.command[i] = max(min(effort[i], joints.effort_limit[i]), -joints.effort_limit[i])
+        g.command[i] = clamp(effort[i], -joints.effort_limit[i], joints.effort_limit[i])
     g.begins = g.transferring = False
 
 
@@ -225,34 +196,23 @@ cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
     return True
 
 
-cdef inline void take_difference(Governor* g) noexcept nogil:
-    """Store the last command, but for its noise, minus what is asked for; see ``push_no_further``.
+cdef inline void transfer(Governor* g, double dt) noexcept nogil:
+    """Find what is wanted after dt: what is asked for, and what is left of the difference. That is
+    of the last command, but for its noise, when a transfer begins.
     """
-    for i in range(g.n):
-        g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
-        if drives_further(g, i):
-            g.difference[i] = 0.0
-    memset(g.moving, 0, g.n * sizeof(double))
-    g.begins, g.transferring = False, True
-
-
-cdef inline double advance_transfer(Governor* g, double dt) noexcept nogil:
-    """Let time pass; returns the weight of the difference in the command to come."""
+    cdef bint repeats = g.begins
     cdef double weight = 0.0
     if g.transferring:
         g.elapsed += dt
         weight = transfer_left(g)
         g.transferring = g.elapsed < g.duration
-    return weight
-
-
-cdef inline void transfer(Governor* g, double dt) noexcept nogil:
-    """Find what is wanted after a time dt: what is asked for, and what is left of the difference.
-    """
-    cdef bint repeats = g.begins
-    cdef double weight = advance_transfer(g, dt)
     if repeats:
-        take_difference(g)
+        for i in range(g.n):
+            g.difference[i] = g.command[i] - g.noise[i] - g.asked[i]
+            if drives_further(g, i):
+                g.difference[i] = 0.0
+        memset(g.moving, 0, g.n * sizeof(double))
+        g.begins, g.transferring = False, True
     for i in range(g.n):
         if drives_further(g, i):
             g.difference[i] *= GIVEN_UP / (GIVEN_UP + dt)
@@ -266,15 +226,14 @@ cdef inline void transfer(Governor* g, double dt) noexcept nogil:
 
 cdef inline bint find_allowed(Governor* g, const JointSettings* joints, const double* added,
                               double duration) noexcept nogil:
-    """Find the range of the next command; returns whether an effort limit excludes what is wanted.
-    """
+    """Find the next command's range; returns whether an effort limit excludes what is wanted."""
     cdef bint saturated = False
     for i in range(g.n):
         bias, step = 0.0 if added == NULL else added[i], joints.torque_rate[i] * duration
         low, high = -joints.effort_limit[i] - bias, joints.effort_limit[i] - bias
         saturated |= not low <= g.wanted[i] <= high
-        g.allowed.low[i] = max(min(low, g.command[i] + step), g.command[i] - step)
-        g.allowed.high[i] = max(min(high, g.command[i] + step), g.command[i] - step)
+        g.low[i] = clamp(low, g.command[i] - step, g.command[i] + step)
+        g.high[i] = clamp(high, g.command[i] - step, g.command[i] + step)
     return saturated
 
 
@@ -318,9 +277,9 @@ cdef inline bint govern(Governor* g, const JointSettings* joints, const double* 
         goal = g.wanted[i]
         if share < 1.0:
             goal = g.command[i] + share * (within_effort(g, joints, added, i) - g.command[i])
-        g.command[i] = clamp(goal, g.allowed.low[i], g.allowed.high[i])
+        g.command[i] = clamp(goal, g.low[i], g.high[i])
     if speed != NULL:
-        keep_speed(speed, &g.allowed, g.n, joints.torque_rate, dt, g.command)
+        keep_speed(g, speed, joints.torque_rate, dt)
     for i in range(g.n):
         changed |= g.command[i] != g.wanted[i]
     g.saturated += saturated

@@ -17,19 +17,13 @@ from joint_drives cimport moving_torque
 from smooth_friction cimport after_rest, after_motion, counted_motion, dry_share, dry_torque
 from observer.shadow_settings cimport ShadowSettings
 
-cdef struct Friction:
+cdef struct Friction:        # rows of one array
     double* minimum          # (n,) it is at least this, spring and offset included [N m or N]
     double* maximum          # (n,) at most
     double* middle           # (n,)
     double* low              # (n,) presliding state of the minimum
     double* high             # (n,)
     double* position         # (n,) where the joint counts as being, see ``counted_motion``
-
-
-cdef inline void begin_motion(Py_ssize_t n, const double* q, Friction* friction) noexcept nogil:
-    """Nothing is known of how an arm came to a position (n,)."""
-    for i in range(n):
-        friction.low[i], friction.high[i], friction.position[i] = -1.0, 1.0, q[i]
 
 
 cdef inline void follow_motion(const ShadowSettings* settings, Py_ssize_t n, double dt,
@@ -48,9 +42,7 @@ cdef inline void follow_motion(const ShadowSettings* settings, Py_ssize_t n, dou
 cdef inline void joint_torque(const ShadowSettings* settings, Py_ssize_t n, const double* gravity,
                               const double* state, Friction* friction,
                               double* torque) noexcept nogil:
-    """torque (n,) that the effort of a state (3, n) means under the effort contract, and the
-    friction in it [N m or N].
-    """
+    """torque (n,) that the effort of a state (3, n) means, and the friction in it [N m or N]."""
     cdef const double* effort = state + 2 * n
     for i in range(n):
         coulomb, load = settings.drives.coulomb[i], settings.drives.load[i]
@@ -73,62 +65,48 @@ cdef inline void joint_torque(const ShadowSettings* settings, Py_ssize_t n, cons
 # is given.
 
 cdef extern from *:
-    """
-    #define REST 0.5
-    #define REST_SPEED 0.01
-    #define SLIDING 5.0
-    #define MIN_SLIDING_SPEED 0.02
-    """
-    const double REST        # length of a standstill that is averaged [s]
-    const double REST_SPEED  # mean speed below which a joint stands still [rad/s or m/s]
-    const double SLIDING     # how long a joint must slide in each direction [s]
-    const double MIN_SLIDING_SPEED   # from which a joint certainly slides [rad/s or m/s]: which
-                             # states count, whatever the width of the friction law's sign
+    const double REST "0.5"                # length of a standstill that is averaged [s]
+    const double REST_SPEED "0.01"         # mean speed below which a joint stands still [rad/s or
+                                           # m/s]
+    const double SLIDING "5.0"             # how long a joint must slide in each direction [s]
+    const double MIN_SLIDING_SPEED "0.02"  # from which a joint certainly slides [rad/s or m/s]:
+                                           # which states count, whatever the width of the friction
+                                           # law's sign
 
 cdef struct RestMeans:       # of one standstill
     double elapsed           # [s]
     Py_ssize_t count         # states
+    # (n,) each, rows of one array
     double* effort           # sum; the mean once ``update_rest`` has returned True
     double* square           # sum of effort^2; then the standard error of the mean effort
     double* velocity         # sum
     double* lowest           # position
     double* highest          # position
 
-cdef struct SlidingMeans:    # (2, n): forward, then backward
+cdef struct SlidingMeans:    # (2, n): forward, then backward; one array
+    double* time             # of sliding [s]
+    double* friction         # integral of the filtered friction over that time
+    double* external         # integral of the external torque
     double* filtered         # (n,) friction, with the delay of the momentum observer
-    double* time             # (2, n) of sliding [s]
-    double* friction         # (2, n) integral of the filtered friction over that time
-    double* external         # (2, n) integral of the external torque
     double* share            # (n,) scratch
 
 
 cdef inline void begin_rest(RestMeans* rest, Py_ssize_t n) noexcept nogil:
     """Begin a new standstill."""
     rest.elapsed, rest.count = 0.0, 0
-    memset(rest.effort, 0, n * sizeof(double))
-    memset(rest.square, 0, n * sizeof(double))
-    memset(rest.velocity, 0, n * sizeof(double))
+    memset(rest.effort, 0, 3 * n * sizeof(double))              # and square, velocity
 
 
-cdef inline bint has_moved(RestMeans* rest, Py_ssize_t n, const double* q) noexcept nogil:
-    """Take a position; return whether those of this standstill are too far apart."""
-    cdef bint moved = False
+cdef inline bint update_rest(RestMeans* rest, Py_ssize_t n, double dt,
+                             const double* state) noexcept nogil:
+    """Take a state (3, n), dt [s] later; whether a standstill is over, whose means are ready."""
+    cdef const double* effort = state + 2 * n
+    cdef bint still = True, moved = False
     for i in range(n):
-        rest.lowest[i] = min(q[i], rest.lowest[i]) if rest.count else q[i]
-        rest.highest[i] = max(q[i], rest.highest[i]) if rest.count else q[i]
+        rest.lowest[i] = min(state[i], rest.lowest[i]) if rest.count else state[i]
+        rest.highest[i] = max(state[i], rest.highest[i]) if rest.count else state[i]
         moved |= rest.highest[i] - rest.lowest[i] > REST_SPEED * REST
-    return moved
-
-
-cdef inline bint update_rest(RestMeans* rest, Py_ssize_t n, double dt, const double* q,
-                             const double* qd, const double* effort) noexcept nogil:
-    """Take a state, dt [s] after the last; return whether the arm has now stood still for long
-    enough.
-
-    The means are then ready; call ``begin_rest`` before the next state.
-    """
-    cdef bint still = True
-    if has_moved(rest, n, q):
+    if moved:
         begin_rest(rest, n)
         return False
     rest.elapsed += dt
@@ -136,7 +114,7 @@ cdef inline bint update_rest(RestMeans* rest, Py_ssize_t n, double dt, const dou
     for i in range(n):
         rest.effort[i] += effort[i]
         rest.square[i] += effort[i] * effort[i]
-        rest.velocity[i] += qd[i]
+        rest.velocity[i] += state[n + i]
     if rest.elapsed < REST:
         return False
     for i in range(n):
@@ -150,9 +128,7 @@ cdef inline bint update_rest(RestMeans* rest, Py_ssize_t n, double dt, const dou
 
 
 cdef inline void begin_sliding(SlidingMeans* sliding, Py_ssize_t n) noexcept nogil:
-    memset(sliding.time, 0, 2 * n * sizeof(double))
-    memset(sliding.friction, 0, 2 * n * sizeof(double))
-    memset(sliding.external, 0, 2 * n * sizeof(double))
+    memset(sliding.time, 0, 6 * n * sizeof(double))             # and friction, external
 
 
 cdef inline double median_of(Py_ssize_t count, double* x) noexcept nogil:

@@ -53,9 +53,7 @@ cdef inline void observe(MomentumObserver* observer, const ShadowSettings* setti
                          const DynamicsInterface* dynamics, double dt, const double* state,
                          const double* torque, const Friction* friction,
                          const double* gravity) noexcept nogil:
-    """Advance to the next state (position and velocity, then effort), dt [s] later; dt = 0 restarts
-    the observer at r = 0.
-    """
+    """Advance to a state (3, n), dt [s] later; dt = 0 restarts the observer at r = 0."""
     cdef Py_ssize_t n = dynamics.n
     cdef const double* qd = state + n
     if dt == 0.0:

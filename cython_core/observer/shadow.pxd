@@ -9,9 +9,8 @@ from libc.string cimport memcpy, memset
 
 from dynamics_interface cimport DynamicsInterface
 from joint_drives cimport has_spring, take_standing
-from observer.effort cimport (Friction, RestMeans, SlidingMeans, begin_motion, begin_rest,
-                              begin_sliding, follow_motion, joint_torque, update_rest,
-                              update_sliding)
+from observer.effort cimport (Friction, RestMeans, SlidingMeans, begin_rest, begin_sliding,
+                              follow_motion, joint_torque, update_rest, update_sliding)
 from observer.momentum_observer cimport MomentumObserver, estimate_wrench, observe
 from observer.restart_reason cimport (NO_RESTART, RESTART_BEYOND_BOUNDS, RESTART_DIVERGED,
                                       RESTART_GAP, RESTART_JUMPED_BACK, RESTART_SINGULAR,
@@ -72,54 +71,12 @@ cdef inline Continuity check_continuity(Timeline* its, double max_gap, Py_ssize_
     return FOLLOWS if order == NEWER else AFTER_GAP
 
 
-# The state of the arm a short time ahead under constant torque: forward dynamics with friction and
-# armature, integrated by the simulator.
-
-cdef extern from *:
-    """
-    #define NOT_FINITE PY_SSIZE_T_MIN
-    """
-    const Py_ssize_t NOT_FINITE
-
-
 cdef inline bint is_bounded(Py_ssize_t count, const double* x) noexcept nogil:
     """Whether all numbers and the sum of their squares are finite."""
     cdef double total = 0.0
     for i in range(count):
         total += x[i] * x[i]
     return isfinite(total)
-
-
-cdef inline Py_ssize_t state_after(const ShadowSettings* settings, Py_ssize_t n, double duration,
-                                   const double* state, const double* torque, double* scratch,
-                                   double* predicted) noexcept nogil:
-    """Position and velocity (2, n), ``duration`` [s] after a state (2, n) under a constant torque.
-
-    The simulator's time step is fixed. It takes the number of steps nearest to the duration; the
-    rest, positive or negative, is covered with the last acceleration. scratch: (2, n). Returns what
-    ``SimulatorInterface.advance`` returns, or NOT_FINITE.
-    """
-    cdef double* q = predicted
-    cdef double* qd = predicted + n
-    cdef double* qdd = scratch
-    cdef double* applied = scratch + n
-    memcpy(predicted, state, 2 * n * sizeof(double))
-    if duration == 0.0:
-        return 0
-    steps = max(1, <Py_ssize_t> rint(duration / settings.time_step))
-    rest = duration - steps * settings.time_step
-    memset(qdd, 0, n * sizeof(double))
-    each = 1 if has_spring(&settings.drives, n) else steps
-    for i in range(steps // each):
-        take_standing(&settings.drives, n, q, torque, applied)
-        failure = settings.simulator.advance(settings.simulator.simulator, each, applied, NULL,
-                                             NULL, NULL, q, qd, qdd)
-        if failure:
-            return failure
-    for i in range(n):
-        qd[i] += rest * qdd[i]
-        q[i] += rest * (qd[i] - 0.5 * rest * qdd[i])
-    return 0 if is_bounded(n, q) and is_bounded(n, qd) else NOT_FINITE
 
 
 cdef struct Outcome:         # results of the last state
@@ -188,36 +145,47 @@ cdef inline void remember_command(Shadow* shadow, const double* torque) noexcept
     shadow.knows_command, shadow.command_time = shadow.timeline.begun, shadow.timeline.time
 
 
-cdef inline const double* assumed_torque(const Shadow* shadow, int64_t time) noexcept nogil:
-    """The torque to predict with, (n,): measured, or commanded if that is wanted and recent."""
-    if (shadow.settings.commanded and shadow.knows_command
-            and fabs((time - shadow.command_time) / 1e9) <= shadow.settings.max_gap):
-        return shadow.commanded
-    return shadow.torque
-
-
 cdef inline bint note_restart(Shadow* shadow, RestartReason reason, int32_t joint,
                               double figure) noexcept nogil:
     """Note why the observer restarts; returns False."""
-    shadow.outcome.restart_reason, shadow.outcome.joint, shadow.outcome.figure = (
-        reason, joint, figure)
+    shadow.outcome.restart_reason, shadow.outcome.joint = reason, joint
+    shadow.outcome.figure = figure
     return False
 
 
 cdef inline bint predict_ahead(Shadow* shadow, double duration, double* predicted) noexcept nogil:
-    """Position and velocity (2, n), ``duration`` [s] after the last good state; False if forward
-    dynamics fails.
+    """Predict position and velocity (2, n), ``duration`` [s] after the last good state, under the
+    assumed torque, with friction and armature; False if forward dynamics fails.
+
+    The simulator's time step is fixed. It takes the number of steps nearest to the duration; the
+    rest, positive or negative, is covered with the last acceleration.
     """
+    cdef const ShadowSettings* settings = shadow.settings
     cdef Py_ssize_t n = shadow.n
-    failure = state_after(shadow.settings, n, duration, shadow.state, shadow.assumed,
-                          shadow.scratch, predicted)
-    if failure == NOT_FINITE:
+    cdef double* qd = predicted + n
+    cdef double* qdd = shadow.scratch
+    cdef double* applied = shadow.scratch + n
+    memcpy(predicted, shadow.state, 2 * n * sizeof(double))
+    if duration == 0.0:
+        return True
+    steps = max(1, <Py_ssize_t> rint(duration / settings.time_step))
+    rest = duration - steps * settings.time_step
+    memset(qdd, 0, n * sizeof(double))
+    each = 1 if has_spring(&settings.drives, n) else steps
+    for i in range(steps // each):
+        take_standing(&settings.drives, n, predicted, shadow.assumed, applied)
+        failure = settings.simulator.advance(settings.simulator.simulator, each, applied, NULL,
+                                             NULL, NULL, predicted, qd, qdd)
+        if failure > 0:
+            return note_restart(shadow, RESTART_SINGULAR, <int32_t> failure - 1, 0.0)
+        if failure < 0:
+            return note_restart(shadow, RESTART_DIVERGED, <int32_t> ((-failure - 1) % n),
+                                ((-failure - 1) // n + 1) * settings.time_step)
+    for i in range(n):
+        qd[i] += rest * qdd[i]
+        predicted[i] += rest * (qd[i] - 0.5 * rest * qdd[i])
+    if not (is_bounded(n, predicted) and is_bounded(n, qd)):
         return note_restart(shadow, RESTART_BEYOND_BOUNDS, -1, 0.0)
-    if failure > 0:
-        return note_restart(shadow, RESTART_SINGULAR, <int32_t> failure - 1, 0.0)
-    if failure < 0:
-        return note_restart(shadow, RESTART_DIVERGED, <int32_t> ((-failure - 1) % n),
-                    ((-failure - 1) // n + 1) * shadow.settings.time_step)
     return True
 
 
@@ -233,9 +201,7 @@ cdef inline void begin(Shadow* shadow, const double* state) noexcept nogil:
 
 
 cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
-    """Find the joints in contact: external torque above a threshold, with hysteresis, in two states
-    in a row, for a single one may be a jolt.
-    """
+    """Find the joints in contact, with hysteresis, in two states in a row: one may be a jolt."""
     cdef const double* before = shadow.before
     cdef const double* now = shadow.observer.external
     shadow.in_contact = False
@@ -248,10 +214,7 @@ cdef inline void detect_contact(Shadow* shadow) noexcept nogil:
 
 
 cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nogil:
-    """Compare a state with the prediction from the last one, and estimate the external torque.
-
-    Returns False if forward dynamics or the observer fails.
-    """
+    """Compare a state with its prediction, find the external torque; False if either fails."""
     cdef const ShadowSettings* settings = shadow.settings
     cdef Py_ssize_t n = shadow.n
     cdef double dt = shadow.timeline.dt
@@ -270,7 +233,7 @@ cdef inline bint find_residual(Shadow* shadow, const double* state) noexcept nog
             else shadow.observer.external[k])
     estimate_wrench(shadow.dynamics, settings.link, settings.wrench_damping, state,
                     shadow.residual + 2 * n, shadow.scratch, shadow.wrench)
-    shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state, state + n, state + 2 * n)
+    shadow.outcome.has_rested = update_rest(&shadow.rest, n, dt, state)
     shadow.outcome.has_slid = update_sliding(&shadow.sliding, settings, n, dt, state + n,
                                              shadow.friction.middle, shadow.observer.external,
                                              &shadow.outcome.share)
@@ -281,27 +244,28 @@ cdef inline bint take(Shadow* shadow, int64_t time, const double* state,
                       bint follows) noexcept nogil:
     """Take a state that is neither repeated nor late; False if it gives no prediction."""
     cdef Py_ssize_t n = shadow.n
+    cdef bint as_commanded = (                                  # if that is recent
+        shadow.settings.commanded and shadow.knows_command
+        and fabs((time - shadow.command_time) / 1e9) <= shadow.settings.max_gap)
     shadow.dynamics.gravity(shadow.dynamics.self, state, shadow.gravity)
     if follows:
         follow_motion(shadow.settings, n, shadow.timeline.dt, state, &shadow.friction)
-    else:
-        begin_motion(n, state, &shadow.friction)
+    for i in range(0 if follows else n):                        # nothing is known of its motion
+        shadow.friction.low[i], shadow.friction.high[i] = -1.0, 1.0
+        shadow.friction.position[i] = state[i]
     joint_torque(shadow.settings, n, shadow.gravity, state, &shadow.friction, shadow.torque)
     if not follows:
         begin(shadow, state)
     elif not find_residual(shadow, state):
         return False
     memcpy(shadow.state, state, 3 * n * sizeof(double))
-    memcpy(shadow.assumed, assumed_torque(shadow, time), n * sizeof(double))
+    memcpy(shadow.assumed, shadow.commanded if as_commanded else shadow.torque, n * sizeof(double))
     memcpy(shadow.predicted + 2 * n, shadow.assumed, n * sizeof(double))
     return predict_ahead(shadow, shadow.settings.horizon, shadow.predicted)
 
 
 cdef inline bint update(Shadow* shadow, int64_t time, const double* state) noexcept nogil:
-    """Take a state (3, n), measured at a time [ns]; returns whether it is used.
-
-    All its values must have passed ``first_absurd``.
-    """
+    """Take a state (3, n) of a time [ns], none of it absurd; returns whether it is used."""
     cdef Continuity continuity = check_continuity(&shadow.timeline, shadow.settings.max_gap,
                                                   shadow.n, time, shadow.state, state)
     cdef bint follows = continuity == FOLLOWS

@@ -9,18 +9,18 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.math cimport INFINITY, NAN, rint
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from cycle cimport (STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request,
-                    record_values)
+from cycle cimport STOP_REQUESTED, Cycle, IncomingMessage, Output, Record, Request, record_values
 from dynamics_interface cimport DynamicsInterface
-from joint_drives cimport JointDrives
+from joint_drives cimport JointDrives, place_rows
 from locked_positions cimport LockedJoints, follow_locked, hear_message
+from observer.effort cimport Friction
 from observer.restart_reason cimport NO_RESTART
 from observer.shadow_settings cimport ShadowSettings
-from observer.shadow cimport (Outcome, Shadow, adopt, first_absurd, joint_torque,
-                              remember_command, restart, update)
+from observer.shadow cimport (Outcome, Shadow, adopt, first_absurd, joint_torque, remember_command,
+                              restart, update)
 from ros.atomic cimport CLOCK_REALTIME, SECOND, clock_now
 from ros.message_faults cimport (FIELD_EFFORT, FIELD_NAME, FIELD_POSITION, FIELD_VELOCITY, FOREIGN,
                                  MESSAGE_WHOLE, MISSING_JOINTS, NOT_MEASURED, OTHER_LENGTH, Field)
@@ -93,9 +93,7 @@ cdef class Snapshot:
 
 
 cdef class StateBuffer:
-    """A ring buffer to which a shadow in a loop writes states of n joints, and from which Python
-    reads them; states that find it full are dropped.
-    """
+    """States of n joints on their way from a loop to Python; dropped while it is full."""
 
     cdef StateRing ring
     cdef readonly size_t address       # for the request ``collect``
@@ -107,9 +105,7 @@ cdef class StateBuffer:
         self.ring.rows = self.memory.doubles(capacity * self.ring.width)
 
     def take(self):
-        """Return the oldest state, (1 + 3 n,): time [s], position, velocity and joint torque; or
-        None.
-        """
+        """The oldest state, (1 + 3 n,): time [s], position, velocity and joint torque; or None."""
         cdef const double* row = oldest_row(&self.ring)
         cdef cnp.ndarray state
         if row == NULL:
@@ -121,9 +117,7 @@ cdef class StateBuffer:
 
 
 cdef class CompiledShadow(CycleOwner):
-    """The compiled part of ``featherstone_ros.observer.Shadow``; ``dynamics``: a ``BoundDynamics``
-    used for nothing else.
-    """
+    """The compiled part of ``observer.Shadow``; ``dynamics``: used for nothing else."""
 
     cdef ShadowCycle state
     cdef object dynamics
@@ -153,25 +147,16 @@ cdef class CompiledShadow(CycleOwner):
         cdef Shadow* s = &self.state.shadow
         cdef Py_ssize_t n = self.n
         s.n = n
-        s.observer.external, s.observer.low, s.observer.high = (
-            memory.doubles(n), memory.doubles(n), memory.doubles(n))
-        s.observer.p, s.observer.beta_low, s.observer.beta_high = (
-            memory.doubles(n), memory.doubles(n), memory.doubles(n))
+        place_rows(<double**> &s.friction, sizeof(Friction), memory.doubles(6 * n), n)
+        place_rows(&s.rest.effort, 5 * sizeof(double*), memory.doubles(5 * n), n)
+        place_rows(&s.observer.external, 6 * sizeof(double*), memory.doubles(6 * n), n)
         s.observer.H, s.observer.C = memory.doubles(n * n), memory.doubles(n * n)
-        s.rest.effort, s.rest.square, s.rest.velocity = (
-            memory.doubles(n), memory.doubles(n), memory.doubles(n))
-        s.rest.lowest, s.rest.highest = memory.doubles(n), memory.doubles(n)
-        s.sliding.filtered, s.sliding.time = memory.doubles(n), memory.doubles(2 * n)
-        s.sliding.friction, s.sliding.external = memory.doubles(2 * n), memory.doubles(2 * n)
-        s.sliding.share = memory.doubles(n)
-        s.friction.minimum, s.friction.maximum, s.friction.middle = (
-            memory.doubles(n), memory.doubles(n), memory.doubles(n))
-        s.friction.low, s.friction.high, s.friction.position = (
-            memory.doubles(n), memory.doubles(n), memory.doubles(n))
-        s.state, s.gravity, s.torque = memory.doubles(3 * n), memory.doubles(n), memory.doubles(n)
-        s.before = memory.doubles(n)
+        place_rows(&s.sliding.time, 3 * sizeof(double*), memory.doubles(6 * n), 2 * n)
+        s.sliding.filtered, s.sliding.share = memory.doubles(n), memory.doubles(n)
+        s.gravity, s.torque, s.before = memory.doubles(n), memory.doubles(n), memory.doubles(n)
         s.assumed, s.commanded = memory.doubles(n), memory.doubles(n)
-        s.residual, s.predicted = memory.doubles(3 * n), memory.doubles(3 * n)
+        s.state, s.residual, s.predicted = (
+            memory.doubles(3 * n), memory.doubles(3 * n), memory.doubles(3 * n))
         s.expected, s.scratch = memory.doubles(2 * n), memory.doubles(6 * n)
         s.contact = <bint*> memory.block(n, np.intc)
         self.state.message.index = <int32_t*> memory.block(n + self.state.locked.n, np.int32)
@@ -189,8 +174,8 @@ cdef class CompiledShadow(CycleOwner):
     @property
     def passed_over(self) -> dict:
         """How many joint states were skipped, by reason."""
-        counts = {"repeated": self.state.shadow.timeline.repeated,
-                  "late": self.state.shadow.timeline.late}
+        its = &self.state.shadow.timeline
+        counts = {"repeated": its.repeated, "late": its.late}
         return {reason: count for reason, count in counts.items() if count}
 
     @property
@@ -250,10 +235,7 @@ cdef class CompiledShadow(CycleOwner):
         return bad
 
     def _update(self, int64_t time, cnp.ndarray state not None):
-        """Take a state (3, n), measured at a time [ns].
-
-        Returns whether it is used, or 2 + the index of an absurd value in it, and its records.
-        """
+        """Take a state (3, n) of a time [ns]: used, or 2 + an absurd value's index; and records."""
         cdef Collector collector = Collector(0)
         cdef const double* q = numbers(state, 3 * self.n, "state")
         cdef Py_ssize_t bad = first_absurd(q, 3 * self.n), used = bad + 2

@@ -173,7 +173,7 @@ def robot_file(robot: str | PathLike[str]) -> RobotFile:
     ``robot``: one of ``robot_names()``, or the path of a URDF or xacro file, which in a text the
     xacro's arguments may follow: ``ur.urdf.xacro name:=ur5e ur_type:=ur5e``.
     """
-    name, arguments = os.fspath(robot), getattr(robot, "arguments", NO_ARGUMENTS)
+    name, arguments = os.fspath(robot), getattr(robot, "arguments", {})
     if isinstance(robot, str):
         name, arguments = split_source(robot)
     if name in robot_names():

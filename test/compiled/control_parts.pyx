@@ -62,7 +62,7 @@ cdef class TorqueGovernor:
         self.its.difference, self.its.wanted = own(self.owned, n), own(self.owned, n)
         self.its.moving, self.its.feedback = own(self.owned, n), own(self.owned, 2 * n)
         self.its.noise = own(self.owned, n)
-        self.its.allowed.low, self.its.allowed.high = own(self.owned, n), own(self.owned, n)
+        self.its.low, self.its.high = own(self.owned, n), own(self.owned, n)
         self.speed.acceleration, self.speed.reduction = own(self.owned, n), own(self.owned, n)
         self.settings.effort_limit, self.settings.torque_rate = (
             own(self.owned, n), own(self.owned, n))

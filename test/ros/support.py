@@ -479,9 +479,14 @@ class Ros:
     def publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> Publisher:
         """Make a publisher and wait until somebody listens."""
         publisher = self.node.create_publisher(kind, topic, qos)
-        self.wait_for(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
-        self.run_for(MATCHING)  # the other side finds this one a little later
+        self.wait_until_heard(publisher)
         return publisher
+
+    def wait_until_heard(self, publisher: Publisher) -> None:
+        """Wait until somebody listens to a publisher: a node that is activated begins to."""
+        heard = f"subscriber of {publisher.topic_name}"
+        self.wait_for(lambda: publisher.get_subscription_count() > 0, heard)
+        self.run_for(MATCHING)  # the other side finds this one a little later
 
     def call(
         self,

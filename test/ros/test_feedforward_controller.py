@@ -447,6 +447,7 @@ def test_deactivation_decays_to_silence_and_activation_begins_again(arm):
     arm.status("inactive")
     assert len(arm.commands) == count
     assert arm.ros.change_state(NODE, "activate")
+    arm.ros.wait_until_heard(arm.states)
     assert_allclose(arm.answer(arm.message(effort=[1.0, -1.0])), [1.0, -1.0])
 
 
