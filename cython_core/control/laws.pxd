@@ -23,8 +23,8 @@ from joint_drives cimport JointDrives, add_drives, drag, standing_torque, take_s
 from smooth_friction cimport presliding
 
 cdef extern from *:
-    const double LEAST_SHARE "0.1"  # of the feedback, whatever limits leave: an arm whose motion, or
-                                    # load, is beyond them is still held
+    const double LEAST_SHARE "0.1"  # of the feedback, whatever limits leave: an arm whose motion,
+                                    # or load, is beyond them is still held
 
 
 cdef inline void slide(Py_ssize_t n, const double* velocity, double displacement, double dt,
