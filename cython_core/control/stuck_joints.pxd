@@ -76,7 +76,7 @@ cdef inline void feedback_efforts(const StuckJoints* s, const Arm* arm, const Ob
                                   const double* desired, double* push) noexcept nogil:
     """push, (2, n): feedback for a desired state (4, n), with and without its damping.
 
-    Of accelerations, what moves with other joints that are seen to move is no push.
+    Of accelerations, what makes up for other joints that are seen to move is no push.
     """
     cdef const JointSettings* joints = &arm.joints
     cdef double* H = s.H
@@ -91,10 +91,12 @@ cdef inline void feedback_efforts(const StuckJoints* s, const Arm* arm, const Ob
         for i in range(n):
             H[i * (n + 1)] += joints.drives.armature[i]
             for k in range(2):
-                push[k * n + i] = 0.0
+                own = total = 0.0
                 for j in range(n):
-                    if j == i or not is_seen_to_move(o, j):
-                        push[k * n + i] += s.share * H[i * n + j] * asked[k * n + j]
+                    part = s.share * H[i * n + j] * asked[k * n + j]
+                    total += part
+                    own += part if j == i or not is_seen_to_move(o, j) else 0.0
+                push[k * n + i] = common(own, total)
     for k in range(2):
         for i in range(n):
             limit = joints.effort_limit[i]
