@@ -10,10 +10,8 @@ from featherstone_ros import Dynamics, Model
 from featherstone_ros.arrays import Floats
 from featherstone_ros.identification.filtering import SmoothMotion, clean, joined, smooth_all
 from featherstone_ros.identification.recording import Recording, interpolated
-from featherstone_ros.identification.regression import Law, explained
+from featherstone_ros.identification.regression import Law, explained, wide_cut_off
 from featherstone_ros.model.drives import Drives
-
-WIDER = 2.5  # times the cut-off
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +42,12 @@ class Arm:
         """Return the efforts that a load makes in the same motion; None if these are two motions.
 
         Each recording is compared with the arm's torque in its own motion, as drives yield to a
-        load. Both are filtered for that at ``WIDER`` times the cut-off: drives yield slowly.
+        load. Both are filtered for that above the cut-off: drives yield slowly.
         """
         pair = loaded.beside(bare)
         if pair is None:
             return None
-        wide = min(WIDER * cut_off, 0.2 / float(np.median(np.diff(pair[0].time))))
+        wide = wide_cut_off(cut_off, float(np.median(np.diff(pair[0].time))))
         own, other = (self.motion(recording, wide) for recording in pair)
         begin, end = (max(own.time[0], other.time[0]), min(own.time[-1], other.time[-1]))
         kept = (pair[0].time >= begin) & (pair[0].time <= end)

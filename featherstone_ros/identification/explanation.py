@@ -1,8 +1,7 @@
 """How well a model explains the measured torque, and what then speaks against the result.
 
-Sound recordings may still yield nonsense. From when on a recording itself is accused:
-
-The few thresholds are shared by all commands. An accusation needs
+Sound recordings may still yield nonsense. The few thresholds from which a recording itself is
+accused are shared by all commands. An accusation needs
 
 - a motion that can tell: no model explains a torque better than to ``least_noise``, so that a joint
   whose links are hidden by its friction tells nothing of its gain, its sign or its encoder;

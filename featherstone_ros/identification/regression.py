@@ -37,7 +37,7 @@ from featherstone_ros.model.drives import (
 )
 
 FASTEST, RATE = 2.5, 20.0  # times the cut-off is fitted, given so many samples per period
-WIDER = 2.5  # times the cut-off: frequency of the filter before differentiation
+WIDER = 2.5  # times the cut-off, before differentiation
 DENSE = 8.0  # samples per period of that filter's frequency at which columns are computed
 SPARSE = 4.0  # samples per period of the cut-off that are kept: more are redundant
 
@@ -79,13 +79,18 @@ def fitted_cut_off(cut_off: float, period: float) -> float:
     return float(np.clip(1 / (RATE * period), cut_off, FASTEST * cut_off))
 
 
+def wide_cut_off(cut_off: float, period: float) -> float:
+    """Return the frequency of the filter before differentiation [Hz]."""
+    return max(cut_off, min(WIDER * cut_off, 0.2 / period))
+
+
 def prepared(
     stretches: Sequence[Recording], cut_off: float, displacement: float = PRESLIDING_DISPLACEMENT
 ) -> list[Prepared]:
     """Return the motion of stretches, smooth enough for equations that are filtered."""
     motions = []
     for samples in long_enough(stretches, cut_off):
-        wide = max(cut_off, min(WIDER * cut_off, 0.2 / samples.period))
+        wide = wide_cut_off(cut_off, samples.period)
         motion = smooth(samples, wide, displacement)
         every = max(1, int(1 / (DENSE * wide * samples.period)))
         motions.append((motion.thinned(every), every * samples.period))
