@@ -102,7 +102,7 @@ def libraries(
     there = [name for name in LIBRARIES if is_there(name)]
     if there:
         yield Line("libraries", ", ".join(f"{name} {_version(name)}" for name in there))
-    for name in LIBRARIES.keys() - set(there):
+    for name in [name for name in LIBRARIES if name not in there]:
         text = f"missing, for {LIBRARIES[name]}"
         yield Line(name, text, Level.WARN, f"pip install {name}")
 
