@@ -59,11 +59,35 @@ cdef class SetPointRequest(ControlRequest):
         self._carry(REQUEST_SET_POINT, &self.payload, &self.payload.detail)
 
 
-# The rows of JointSettings in their order, as Python's settings and ``Drives`` name them.
-JOINT_SETTINGS = ("p", "d", "damping", "fault_damping", "effort_limit", "torque_rate", "armature",
-                  "viscous", "thinning", "coulomb", "load", "offset", "stiffness")
-if len(JOINT_SETTINGS) * sizeof(double*) != sizeof(JointSettings):
-    raise ImportError(f"JointSettings has other rows than {', '.join(JOINT_SETTINGS)}")
+cdef tuple joint_settings_names():
+    """Names of the rows of JointSettings in order, as Python's settings and ``Drives`` have them.
+
+    Rows are written by name and read by index: each must be named, and once.
+    """
+    cdef JointSettings rows
+    address = {
+        "p": <size_t> &rows.p,
+        "d": <size_t> &rows.d,
+        "damping": <size_t> &rows.damping,
+        "fault_damping": <size_t> &rows.fault_damping,
+        "coulomb": <size_t> &rows.drives.coulomb,
+        "viscous": <size_t> &rows.drives.viscous,
+        "offset": <size_t> &rows.drives.offset,
+        "armature": <size_t> &rows.drives.armature,
+        "effort_limit": <size_t> &rows.effort_limit,
+        "torque_rate": <size_t> &rows.torque_rate,
+        "load": <size_t> &rows.drives.load,
+        "thinning": <size_t> &rows.drives.thinning,
+        "stiffness": <size_t> &rows.drives.stiffness,
+    }
+    cdef size_t first = <size_t> &rows
+    every = range(first, first + sizeof(JointSettings), sizeof(double*))
+    if sorted(address.values()) != list(every):
+        raise ImportError(f"JointSettings has {len(every)} rows, named are {', '.join(address)}")
+    return tuple(sorted(address, key=address.get))
+
+
+JOINT_SETTINGS = joint_settings_names()
 
 
 cdef class ConfigureRequest(ControlRequest):
