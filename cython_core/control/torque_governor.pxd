@@ -10,8 +10,8 @@
 #    keeps others from moving, the rates cut the steps of all joints by one factor;
 # 4. where the joints follow no motion of limited speed: their speed limits, within the others.
 # To cut feedback first, then feedforward and gravity last leaves each joint with the same sum as a
-# clamp: so the clamp is all that is needed. featherstone_ros.control.torque_governor.cut tells what
-# has been cut.
+# clamp: so the clamp is all that is needed, but in computed torque, whose feedback is cut before it
+# comes here (cut_together in laws.pxd). featherstone_ros.control.controller.cut tells what is cut.
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy, memset
